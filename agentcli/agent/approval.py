@@ -63,20 +63,21 @@ class Unasked:
 
 @dataclass(slots=True)
 class ApprovalGate:
-    """Decides about calls. `rules` grows by the rules allowed for the session; `save` stores the rules of an "always"
-    for the project, `save_everywhere` for every project: all or none.
-    """
+    """Decides about calls."""
 
     traits: Mapping[str, Traits]
     rules: Rules
+    """Rules in force; an answer for the session adds to them."""
     mode: Mode
     workspace: Workspace
     approve: Approve
     preview: Preview
     save: Callable[[Sequence[Rule]], None]
+    """Stores the rules of an "always" for the project: all or none."""
     timed: OnDemand[TimedRules]
     """Rules that end by themselves."""
     save_everywhere: Callable[[Sequence[str]], None] = lambda _: None
+    """Stores rules for every project: all or none."""
     start_of: Callable[[ToolCall, Tool], Path | None] = lambda *_: None
     """The folder in which a command starts; None for the workspace's own."""
     switched: Callable[[Mode], object] = lambda _: None
@@ -145,8 +146,9 @@ class ApprovalGate:
         return self._answered(call, decision, ask, answer)
 
     def _swayed(self, call: Call) -> Decision:
-        """Return the decision after the hooks: a timed rule that allows the call is used up, an expired one is
-        reported.
+        """Return the decision after the hooks.
+
+        A timed rule that allows the call is used up. An expired rule is reported.
         """
         judged, needed = self._judged(call)
         decision = swayed(judged, call.hooked, self.mode)
@@ -158,8 +160,9 @@ class ApprovalGate:
         return replace(decision, why=f"{ended}. {decision.why}".rstrip(". ")) if ended else decision
 
     def objection(self, call: ToolCall, permitted: ToolCall) -> str:
-        """Return why a permitted call may not turn into another one by itself; empty if rules and mode treat both the
-        same.
+        """Return why a permitted call may not turn into another call by itself.
+
+        Return an empty text if rules and mode treat both the same.
         """
         from agentcli.permissions.decide import decide
 
@@ -363,7 +366,10 @@ class ApprovalGate:
 
 
 def _lines(why: str, parts: Sequence[str]) -> str:
-    """Return the reason for a question with a line for each command of a longer line, after what these do not cover."""
+    """Return the reason for a question, with a line for each command of a longer line.
+
+    The reason comes first, unless these lines contain it.
+    """
     if len(parts) < 2:
         return why
     more = [piece for piece in why.split("; ") if not any(piece in part for part in parts)]
@@ -410,8 +416,9 @@ def _chosen_rules(decision: Decision, answer: ApprovalResponse) -> Sequence[str]
 
 
 def swayed(decision: Decision, outcome: Outcome, mode: Mode) -> Decision:
-    """Return the decision with the hooks' answer: they may deny and ask; they may allow only calls about which merely
-    the mode would ask.
+    """Return the decision with the hooks' answer.
+
+    Hooks may deny any call and ask about it. They may allow a call only if merely the mode would ask.
     """
     answer, by = outcome.verdict.answer, outcome.names
     why = outcome.verdict.reason or f"the hook {by} {_VERBS[answer]}"
@@ -428,7 +435,10 @@ def swayed(decision: Decision, outcome: Outcome, mode: Mode) -> Decision:
 
 
 def may_allow(decision: Decision, mode: Mode) -> bool:
-    """Return True if a hook may answer instead of the person: no rule, protected path or plan mode causes the question."""
+    """Return True if a hook may answer instead of the person.
+
+    It may not if a rule, a protected path or plan mode causes the question.
+    """
     return decision.decision == "ask" and decision.rule.startswith("mode ") and mode != "plan"
 
 

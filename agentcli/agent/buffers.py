@@ -34,8 +34,9 @@ class _Buffer:
 
 
 class EditorFiles:
-    """The editor of a session and its subagents, and its files: each text when buffer and disk last agreed, and the
-    files changed since.
+    """The editor of a session and its subagents, and its files.
+
+    For each file it remembers the text when buffer and disk last agreed, and whether it has changed since.
     """
 
     def __init__(self, editor: TextEditor) -> None:
@@ -60,10 +61,11 @@ class EditorFiles:
 
 
 class UnsavedBuffers:
-    """Unsaved buffers of an editor, if a session has one: their content for tools, and their saving before an edit.
+    """Unsaved buffers of an editor, if a session has one.
 
-    Only files in the workspace are queried. A file is read from disk if it is not UTF-8 text, is larger than a tool
-    reads, or has changed on disk as well. It is also read from disk if the editor does not answer.
+    Tools read their content, and an edit saves them first. Only files in the workspace are queried. A file is read from
+    disk if it is not UTF-8 text, or is larger than a tool reads. The same applies if it has changed on disk as well, or
+    if the editor does not answer.
     """
 
     def __init__(
@@ -86,9 +88,10 @@ class UnsavedBuffers:
         return {path: buffer.content for path, buffer in found.items()}
 
     async def save(self, tool: Tool, paths: Sequence[Path], given: Mapping[str, Any]) -> None:
-        """Have the editor save files that a call is about to change, so that file and buffer agree, if the call can work.
+        """Have the editor save files that a call is about to change, so that file and buffer agree.
 
-        Raises ToolError if the call cannot work, or if the changes stay unsaved.
+        Nothing is saved if the call cannot work. Raises ToolError if the call cannot work, or if the changes stay
+        unsaved.
         """
         if self._files is None or not paths:
             return
@@ -160,9 +163,10 @@ _CONFLICT = (
 
 
 def content_of(text: str, saved: bytes) -> bytes | None:
-    """Return the bytes of a file, saved before as `saved`, with the editor's text; None if the text is the same.
+    """Return the bytes of a file with the editor's text; None if the text is the same.
 
-    Editors may drop a byte order mark and the last line end, and use `\\n` for all of them: that alone is no change.
+    `saved` is the file's content on disk. Editors may drop a byte order mark and the last line end, and use `\\n` for
+    all line ends. That alone is no change.
     """
     before, encoding = _decoded(saved) or ("", Encoding())
     text = text.removeprefix("\ufeff")

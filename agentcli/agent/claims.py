@@ -1,5 +1,6 @@
-"""Claims of a final message that a run can prove: tests pass, it builds, a linter finds nothing, it was verified or
-fixed.
+"""Claims of a final message that a run can prove.
+
+They say that tests pass, that it builds, that a linter finds nothing, or that it was verified or fixed.
 
 A claim is a clause with a subject and a success, in one language's words. Nothing in it may retract it: no condition,
 plan, denial or failed part. Languages without an entry are covered only by figures, such as "14 passed" and "12/12".
@@ -20,11 +21,13 @@ Kind = Literal["tests", "build", "lint", "checks", "verified", "fixed"]
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Words of one language: `hints`, one of which every claiming text contains, and patterns for the subjects, their
-    success, one-phrase claims, and retractions.
+    """Words of one language.
+
+    The other fields are patterns for the subjects, their success, one-phrase claims, and retractions.
     """
 
     hints: str
+    """Words; every text with a claim contains one of them."""
     tests: str
     build: str
     lint: str

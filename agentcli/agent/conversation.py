@@ -60,8 +60,10 @@ class Conversation:
         source: Source | None,
         background: Callable[[], Awaitable[bool]] | None,
     ) -> None:
-        """`background` waits for background work before a turn ends, None if a later turn reports it; `source` is how
-        the session began, if its records do not show it.
+        """Begin a conversation.
+
+        `background` waits for background work before a turn ends; None if a later turn reports it. `source` is how the
+        session began, if its records do not show it.
         """
         setup = core.setup
         self.core = core
@@ -202,8 +204,9 @@ class Conversation:
                 part.answered()
 
     def unfinished(self, reply: ReplyBuilder) -> Unfinished:
-        """Return a feature's objection to the end of the turn; if no step is left, only an objection that the limit
-        must stop.
+        """Return a feature's objection to the end of the turn.
+
+        If no step is left, return only an objection that the limit must stop.
         """
         found = objection(self._parts, reply)
         if found.undone and any(part.decides() for part in with_state(self._parts, self.journal.history.features)):
@@ -393,9 +396,9 @@ class Reminders:
     ) -> Sequence[Part]:
         """Return the reminders to send with the next prompt.
 
-        The date and these `facts` (changed instruction files, new skills, interrupted subagents) are repeated if the
-        view no longer has them. `unattended` is the reminder of a run without a person; it is given once. So is the
-        list of `servers` while the view has it: changes are reported as they happen.
+        The date and these `facts` are repeated if the view no longer has them. Facts are changed instruction files, new
+        skills or interrupted subagents. `unattended` is the reminder of a run without a person. It is given once. The
+        list of `servers` is given once while the view has it: changes are reported as they happen.
         """
         due: list[Part] = []
         for fact in (f"Today is {today.isoformat()}.", *facts):

@@ -1,4 +1,7 @@
-"""Judge of the end of a turn: reminds the model of an undone task, and fails a run that still ends that way."""
+"""Judge of the end of a turn.
+
+It reminds the model of an undone task, and fails a run that still ends that way.
+"""
 
 from __future__ import annotations
 
@@ -108,7 +111,9 @@ def _writes_call(text: str, task: str) -> bool:
 
 
 class Ending(SessionPart):
-    """Judges the end of a turn: objects to an end that leaves the task undone, and fails it in an unattended run.
+    """Judges the end of a turn.
+
+    It objects to an end that leaves the task undone, and fails it in an unattended run.
 
     The calls' results decide. Each reason counts once until a call succeeds. A person only gets a notice, because a
     person can continue the turn.

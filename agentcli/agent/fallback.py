@@ -24,8 +24,9 @@ class FallbackModel:
         self._model: Model | None = None
 
     def instead_of(self, spec: ModelSpec, error: ModelError) -> Model | None:
-        """Return the model to use after the model with this spec failed; None if the fallback model would not do
-        better.
+        """Return the model to use after the model with this spec failed.
+
+        Return None if the fallback model would not do better.
         """
         if error.cause not in PASSED_ON:
             return None

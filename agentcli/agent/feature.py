@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """An objection to the end of a turn: a reminder for the model, which then continues, or a notice for the person.
-
-    `undone` is what is left undone if no reminder helped: the turn ends as incomplete. `verified` is true if the
-    session's calls prove the message's claims; None if it claims nothing.
-    """
+    """An objection to the end of a turn."""
 
     reminder: str = ""
+    """A reminder for the model, which then continues."""
     notice: str = ""
+    """A notice for the person."""
     undone: str = ""
+    """What is left undone if no reminder helped: the turn ends as incomplete."""
     verified: bool | None = None
+    """True if the session's calls prove the message's claims; None if it claims nothing."""
 
 
 class SessionPart:
@@ -57,7 +57,10 @@ class SessionPart:
         """Before a turn, wait for what its first request needs. An interrupt ends the wait."""
 
     def watch(self) -> AbstractContextManager[See] | None:
-        """Enter a turn, and leave it at its end; in between the returned function sees each event before the front end does."""
+        """Enter a turn, and leave it at its end.
+
+        In between, the returned function sees each event before the front end does.
+        """
         return None
 
     def notices(self) -> Iterable[Event]:
@@ -121,8 +124,9 @@ class SessionPart:
         return False
 
     async def due(self, interrupt: asyncio.Event, emit: Emit) -> str | Prompt | None:
-        """Return that turn's prompt, and record its beginning first: a text as a person types it, or a prompt for the
-        model.
+        """Record the beginning of that turn, and return its prompt.
+
+        The prompt is a text as a person types it, or a prompt for the model.
         """
         return None
 

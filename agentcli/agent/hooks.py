@@ -84,11 +84,13 @@ class KnownHook(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A hook that ran: its verdict, and its failure as a warning for the person, empty if it did not fail."""
+    """A hook that ran."""
 
     hook: KnownHook
     verdict: Verdict
+    """Its verdict."""
     warning: str = ""
+    """Its failure as a warning for the person; empty if it did not fail."""
     seconds: float = 0.0
 
 
@@ -193,9 +195,9 @@ class Hooks:
 
 
 def with_hook_output(result: ToolResult, outcome: Outcome) -> ToolResult:
-    """Return the result as the model sees it: replaced if a hook requests it, with the hooks' additions at its end.
+    """Return the result as the model sees it, with the hooks' additions at its end.
 
-    The original stays in the metadata.
+    If a hook requests it, another output replaces the result's. The original stays in the metadata.
     """
     verdict = outcome.verdict
     added = "\n\n".join(filter(None, [verdict.reason if verdict.blocks else "", verdict.context]))

@@ -1,5 +1,6 @@
-"""Instructions in a session: the files in force, and files of subfolders, which come with the result of the first call
-that touches the subfolder.
+"""Instructions in a session: the files in force, and files of subfolders.
+
+A subfolder's files come with the result of the first call that touches it.
 """
 
 from __future__ import annotations
@@ -155,10 +156,9 @@ def _rules_for(path: Path, folder: Path, within: Path, *, always: bool = False) 
 
 
 def folders_to(path: Path, cwd: Path, roots: Sequence[Path]) -> Iterator[tuple[Path, Path]]:
-    """Yield the folders from a root down to this path, outermost first, each with the root; without the folders from
-    the repository's root to `cwd`.
+    """Yield the folders from a root down to this path, outermost first, each with the root.
 
-    Folders that git ignores are omitted.
+    Omit the folders from the repository's root to `cwd`, and folders that git ignores.
     """
     from agentcli.tools.lib.gitignore import is_ignored
 

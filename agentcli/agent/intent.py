@@ -97,8 +97,9 @@ _MARKER = r"[\s*_#>\"'(¿¡]*(?:[-+•]\s+)?(?:\d+[.)]\s*)?(?:\[[ x]\]\s*)?[*_\"
 _LOOK_ONLY = r"(?i)\b(?:do not|don['’]t|without) (?:chang|edit|modif|writ|touch|fix|implement)\w* (?:anything|any (?:code|files?|thing)|(?:the )?(?:code|files?))\b|\bread[- ]only\b"
 _SENTENCE_END = r"(?<=[.!?…])[\"')\]*_]*\s+|(?<=[。！？])|\n+"
 _TO_A_PERSON = r"(?i)\byou(?:['’]\w+)?\b"
-"""A sentence that addresses a person (`Let me know if you …`, `I'll leave that to you`) offers or explains; it
-announces no step.
+"""A sentence that addresses a person (`Let me know if you …`, `I'll leave that to you`).
+
+It offers or explains; it announces no step.
 """
 _READ = 2_000
 """Characters read at each end of a task: a long one has logs and files in its middle."""
@@ -117,8 +118,9 @@ def orders_change(task: str) -> bool:
 
 
 def announces(text: str, *, anywhere: bool = False) -> bool:
-    """Return True if a reply ends with the announcement of a step; with `anywhere`, if any sentence of its last
-    paragraph announces one.
+    """Return True if a reply ends with the announcement of a step.
+
+    With `anywhere`, return True if any sentence of its last paragraph announces one.
     """
     plain = text.strip().rstrip("*_ ")
     if not plain:

@@ -48,7 +48,7 @@ class Turn:
 async def answer(conversation: Conversation, prompt: Prompt, interrupt: asyncio.Event, emit: Emit) -> TurnEnded:
     """Answer a prompt, and return the turn's end. Afterwards the history is valid and saved.
 
-    A turn that is cancelled, or raises because of a bug, has ended: none of it still runs, and each call has its
+    A turn may be cancelled, or may raise because of a bug. Even then none of it still runs, and each call has its
     answer.
     """
     turn = Turn(conversation, interrupt, emit)

@@ -119,8 +119,9 @@ class SubagentsPart(SessionPart):
 
 
 def _context_editing(core: SessionCore) -> Iterator[SessionPart]:
-    """Yield the part for context editing, if the policy requires it, or may have required it when the session was open
-    before.
+    """Yield the part for context editing, if the policy requires it.
+
+    An earlier policy may also have required it, if the session was open before.
     """
     if core.builder.settings.policy in (NATIVE, PROVIDER) or core.opened_at:
         from agentcli.agent.compaction.context_editing import ContextEditing

@@ -26,20 +26,19 @@ RunTurn = Callable[[asyncio.Event, Emit], Awaitable[TurnEnded]]
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """A question about a call that only a person may allow. `preview` is the whole command, a unified diff, or the
-    whole input. `why` has a line for each command of a longer line.
-
-    `always` is the exact rule that the choice "always" would save, or empty if no rule may be saved; `unsaved` is then
-    the reason.
-    """
+    """A question about a call that only a person may allow."""
 
     call: ToolCall
     title: str
     why: str
+    """The reason, with a line for each command of a longer line."""
     preview: str
+    """The whole command, a unified diff, or the whole input."""
     kind: Literal["command", "diff", "input", "plan"] = "input"
     always: str = ""
+    """The exact rule that the choice "always" would save; empty if no rule may be saved."""
     unsaved: str = ""
+    """The reason why no rule may be saved."""
     prefixes: tuple[str, ...] = ()
     """Wider rules that the choice "prefix" would save, one for each program of the command: `bash(npm run *)`."""
     session: str = ""
@@ -113,20 +112,21 @@ class TurnGrants:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A message of the user: text and attachments in the order to send. `text` is the typed text, for titles and
-    history.
-
-    `typed` is false if no person wrote it: then nothing in it is a slash command. `own` is the person's part of a
-    longer text, None for all of it. `again` means that the previous turn failed: the request is sent once more, and the
-    prompt is recorded only if the history ends with a reply.
-    """
+    """A message of the user."""
 
     text: str
+    """The typed text, for titles and history."""
     parts: tuple[Part, ...] = ()
+    """Text and attachments in the order to send."""
     typed: bool = True
+    """False if no person wrote it: then nothing in it is a slash command."""
     grants: TurnGrants = TurnGrants()
     own: str | None = None
+    """The person's part of a longer text; None for all of it."""
     again: bool = False
+    """True if the previous turn failed and the request is sent once more. The prompt is recorded only if the history
+    ends with a reply.
+    """
 
 
 AGAIN = Prompt("Continue.", typed=False, again=True)
@@ -264,23 +264,24 @@ class NothingFound:
 
 @dataclass(frozen=True, slots=True)
 class StatusFacts:
-    """Facts for the status line about a session, its window aside.
-
-    `sandbox` is a word. `prunes` is the size of the window in tokens below which nothing is pruned, `early` that from
-    which it is compacted if that pays, `compacts` that at which it is in any case; 0 if that does not happen by
-    itself. `hit_rate` is the share of all input that came from the cache, 0 to 1, None before the first request.
-    `budget` is the share used of the budget that is used most, None if none is set. `jobs` run in the background.
-    `folder` is where commands start, empty for the session's own.
-    """
+    """Facts for the status line about a session, its window aside."""
 
     sandbox: str = ""
+    """State of the sandbox, one word."""
     prunes: int = 0
+    """Tokens in the window from which it is pruned; 0 if it is never pruned by itself."""
     hit_rate: float | None = None
+    """Share of all input that came from the cache, 0 to 1; None before the first request."""
     budget: float | None = None
+    """Share used of the budget that is used most; None if none is set."""
     jobs: int = 0
+    """Number of jobs in the background."""
     early: int = 0
+    """Tokens in the window from which it is compacted if that pays; 0 for never."""
     compacts: int = 0
+    """Tokens in the window from which it is always compacted; 0 for never."""
     folder: str = ""
+    """The folder in which commands start; empty for the session's own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
-"""Proof of claims: which checks ran after the last edit, and whether they succeeded, by their true exit codes or their
-output.
+"""Proof of claims: which checks ran after the last edit, and whether they succeeded.
+
+True exit codes or the output show whether a check succeeded.
 """
 
 from __future__ import annotations
@@ -16,15 +17,14 @@ from agentcli.core.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One finished call: a command with its result, an edit of a file, or the words of somebody who ran something.
-
-    `exit` is None if unknown; `parts` are the exits of the parts of its last pipe, if known.
-    """
+    """One finished call: a command with its result, an edit of a file, or the report of somebody else."""
 
     command: str = ""
     exit: int | None = None
+    """Exit code; None if unknown."""
     output: str = ""
     parts: Sequence[int] = ()
+    """Exit codes of the parts of its last pipe, if known."""
     edited: str = ""
     told: bool = False
     """A report of somebody else: a subagent, or the person."""
@@ -34,24 +34,25 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The newest run of one kind of check: its verdict (None if unknown), a figure such as `14 passed`, and the
-    command.
-    """
+    """The newest run of one kind of check."""
 
     passed: bool | None
+    """Its verdict; None if unknown."""
     figure: str = ""
+    """A figure such as `14 passed`."""
     command: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """The runs after the last edit, by kind, and the file of that edit; `ran` is true if anything was run or examined
-    since.
-    """
+    """The runs after the last edit."""
 
     proofs: dict[Kind, Proof]
+    """The runs by kind."""
     edited: str
+    """The file of that edit."""
     ran: bool
+    """True if anything was run or examined since."""
 
 
 def ledger(steps: Iterable[Step]) -> Ledger:

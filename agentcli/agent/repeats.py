@@ -1,4 +1,7 @@
-"""Loops of a model: a call repeated with the same result is not run again, and a turn without news ends as failed."""
+"""Loops of a model.
+
+A call that was repeated with the same result is not run again. A turn without news ends as failed.
+"""
 
 from __future__ import annotations
 
@@ -49,8 +52,9 @@ class _Seen:
 
 
 Worth = Literal["new", "stale", "poll", "refused"]
-"""Value of a result: new, known, the known state of something that changes by itself, or the refusal of a repeated
-call.
+"""Value of a result: `new`, or known (`stale`).
+
+`poll` is the known state of something that changes by itself. `refused` is the refusal of a repeated call.
 """
 
 
@@ -79,10 +83,10 @@ class RepeatGuard(SessionPart):
         self._stale = self._refusals = 0
 
     def reached(self, call: ToolCall, in_view: Callable[[str], bool] = lambda _: True) -> str:
-        """Return the refusal of a call that has just given the same result `limit` times, alone or in a cycle; else an
-        empty text.
+        """Return the refusal of a call that has just given the same result `limit` times.
 
-        A result that the model no longer sees (`in_view`, by call id) may be fetched again.
+        The call may be repeated alone or in a cycle. For any other call, return an empty text. A result that the model
+        no longer sees (`in_view`, by call id) may be fetched again.
         """
         seen = next((seen for seen in self._cycle() if seen.key == _key(call)), None)
         if seen is None or not in_view(seen.call_id):
@@ -156,8 +160,9 @@ def _key(call: ToolCall) -> str:
 
 
 def _kind(call: ToolCall, result: ToolResult) -> tuple[str, str]:
-    """Return what makes results equal: for a tool's error only its text, because a model that varies its call may still
-    learn nothing.
+    """Return the key that equal results share.
+
+    For a tool's error it has only the text: a model that varies its call may still learn nothing.
     """
     return (call.name if _is_error(result) else _key(call), result.output)
 

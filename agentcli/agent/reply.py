@@ -1,7 +1,6 @@
-"""A reply while it arrives: stream events in, a message out, however the stream ends; and the handling of incomplete
-ones.
+"""A reply while it arrives: stream events in, a message out, however the stream ends.
 
-The model is reminded and asked again, until an error ends the turn.
+If a reply is incomplete, the model is reminded and asked again, until an error ends the turn.
 """
 
 from __future__ import annotations
@@ -75,7 +74,10 @@ class ReplyBuilder:
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """The calls that may run: none of a truncated reply, and not the last one of a reply that ran out of tokens."""
+        """The calls that may run.
+
+        A truncated reply has none. A reply that ran out of tokens loses its last call.
+        """
         calls = tuple(part for part in self.parts if isinstance(part, ToolCall))
         match self.stop:
             case "tool_use" | "end_turn" | "stop_sequence":

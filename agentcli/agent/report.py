@@ -168,7 +168,10 @@ def unlimited(model: ModelSpec) -> str:
 
 
 def lifetime(model: ModelSpec, today: str) -> str:
-    """Return a warning about a model that is retired, or will be within `RETIRES_SOON` days of `today`; empty for any other."""
+    """Return a warning about a model that is retired, or will be within `RETIRES_SOON` days of `today`.
+
+    Return an empty text for any other model.
+    """
     if not model.retires or model.retires > (date.fromisoformat(today) + timedelta(RETIRES_SOON)).isoformat():
         return ""
     last = date.fromisoformat(model.retires)

@@ -1,4 +1,7 @@
-"""Services of a session for its tools: the list, the text so far, the end of plan mode, questions about fetched pages."""
+"""Services of a session for its tools.
+
+These are the list, the text so far, the end of plan mode, and questions about fetched pages.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,10 @@ class SessionPassages:
     def passages(
         self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = math.inf
     ) -> Iterator[Passage]:
-        """Yield the passages of this session's records up to number `newest` that may contain the needles, and of this call, newest first."""
+        """Yield the passages of this session's records that may contain the needles, newest first.
+
+        `newest` is the number of the last record to search. `call_id` limits the search to one call.
+        """
         return _passages(self._journal, needles, call_id, newest, until)
 
     def marks(self, terms: Sequence[str], newest: int | None = None, until: float = math.inf) -> Iterator[Mark]:

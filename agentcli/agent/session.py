@@ -158,7 +158,11 @@ class AgentSession:
                 self.journal.settle()
 
     def _check(self, prompt: Prompt) -> None:
-        """Raise InputError for a session that does not match its lock, and for a prompt with a file that must not be read."""
+        """Check a prompt before it is sent.
+
+        Raises InputError if the session does not match its lock. It is also raised if a file in the prompt must not be
+        read.
+        """
         lock = self._setup.run.lock
         if lock is not None and not self._setup.person.attended:
             from agentcli.agent.run_lock import lock_of, require_same  # few runs have one
@@ -195,8 +199,9 @@ class AgentSession:
         return due(self.parts.all) is not None
 
     async def due(self, interrupt: asyncio.Event, show: Callable[[Sequence[Event]], None]) -> str | Prompt | None:
-        """Return the due prompt: a text as a person types it, or a prompt for the model; `show` gets the events before
-        it.
+        """Return the due prompt: a text as a person types it, or a prompt for the model.
+
+        `show` gets the events before it.
         """
 
         async def emit(event: Event) -> None:
@@ -280,8 +285,9 @@ class AgentSession:
         return [self.core.record(title), *spent] if title.title or spent else []
 
     def begin(self, show: Callable[[Sequence[Event]], None]) -> None:
-        """Run the hooks of the session's start now, before the first prompt, and compare with the last run; `show` gets
-        the messages of both.
+        """Run the hooks of the session's start now, before the first prompt, and compare with the last run.
+
+        `show` gets the messages of both.
         """
         self.conversation.hooked.open(show)
         if (comparison := self._compared(begins=True)) is not None and self._comparing is None:

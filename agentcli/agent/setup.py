@@ -45,20 +45,20 @@ RUN_LOCK = "run lock"
 
 @dataclass(frozen=True, slots=True)
 class Sandboxes:
-    """Sandboxes of commands in one mode: `reader` for a command that is allowed because it only reads, `decided` for
-    any other.
-
-    `recorder` is for a command with which git records something, unasked; `permitted`, if different, for a command that
-    a rule or a person allowed.
-    """
+    """Sandboxes of commands in one mode."""
 
     decided: CommandSandbox = NO_SANDBOX
+    """For any command that the other fields do not cover."""
     reader: Wrap | None = None
+    """For a command that is allowed because it only reads."""
     recorder: CommandSandbox = NO_SANDBOX
+    """For a command with which git records something, without a question."""
     permitted: CommandSandbox | None = None
+    """For a command that a rule or a person allowed; None if it is `decided`."""
     own: Callable[[Sequence[str], bool], Boxed] | None = None
-    """Sandbox of programs in the user's settings that load code of the folder, such as linters; true if it may write
-    there.
+    """Sandbox of programs in the user's settings that load code of the folder, such as linters.
+
+    The second argument is true if the program may write there.
     """
 
 
@@ -148,8 +148,9 @@ class Permissions:
     trusted: bool = False
     """True if the user trusts the folder: calls that touch subfolders bring their instruction files."""
     sandboxes: Callable[[Mode, Hidden, bool], Sandboxes] = lambda *_: Sandboxes()
-    """Sandboxes of commands in a mode, with the paths hidden from them; the last is true for a command that must not
-    run outside.
+    """Sandboxes of commands in a mode, with the paths hidden from them.
+
+    The last argument is true for a command that must not run outside.
     """
     sandbox: str = ""
     """State of the sandbox, one word for the status line."""
@@ -184,8 +185,9 @@ def no_worktree(_: str) -> Worktree:
 
 
 Children = Callable[[Journal, int], Sequence[tuple[str, str]]]
-"""Ids of the subagents that a session has started since its record with this number, oldest first, with each first
-prompt.
+"""Ids of the subagents that a session has started since its record with this number, oldest first.
+
+Each comes with its first prompt.
 """
 
 
@@ -233,8 +235,9 @@ class RunSetup:
     """The requested policy, whatever the session has recorded."""
     limits: Callable[[], RunLimits] = RunLimits
     one_turn: bool = False
-    """True if the first turn is the last: it waits for its background subagents, because no later turn could collect
-    their reports.
+    """True if the first turn is the last: it waits for its background subagents.
+
+    No later turn could collect their reports.
     """
     notes: Sequence[str] = ()
     """Notes for the person about the settings."""
@@ -269,7 +272,10 @@ class SessionSetup:
 
     @property
     def alone(self) -> bool:
-        """True if nobody can continue a finished turn: in a subagent, in a run of one turn, and without a person."""
+        """True if nobody can continue a finished turn.
+
+        That is so in a subagent, in a run of one turn, and without a person.
+        """
         return bool(self.parent.depth) or self.run.one_turn or not self.person.attended
 
 
@@ -280,13 +286,16 @@ MakeHooks = Callable[[Journal, SessionSetup, Callable[[], Mode], Callable[[], st
 def beginning(
     setup: SessionSetup, model: ModelSpec, mode: Mode, more: Sequence[ToolSchema] = (), lasting: bool = False
 ) -> Settings:
-    """Return the settings recorded just before a session's first request; its system prompt and tools then stay the
-    same.
+    """Return the settings recorded just before a session's first request.
 
-    `more` are servers' tools that the model sees from the start. A small window gets fewer tools and a shorter prompt;
-    an unattended run gets no tool that waits for a person. If the window shrinks later, because of another model or
-    because the server reports the loaded model's window only with its first reply, both stay. If only `lasting` facts
-    count, the prompt has no facts about the folder, which take time.
+    Its system prompt and tools stay the same from then on. `more` are servers' tools that the model sees from the
+    start.
+
+    A small window gets fewer tools and a shorter prompt. Both stay even if the window shrinks later. It may shrink
+    because of another model. A server may also report a loaded model's window only with its first reply.
+
+    An unattended run gets no tool that waits for a person. With `lasting`, the prompt has no facts about the folder,
+    which take time.
     """
     offered = (
         tool.schema

@@ -1,4 +1,7 @@
-"""Budgets in tokens or money and limits of a run: checked before each request, so that nothing is spent beyond them."""
+"""Budgets in tokens or money, and limits of a run.
+
+Each request is checked before it is made, so that nothing is spent beyond them.
+"""
 
 from __future__ import annotations
 
@@ -123,10 +126,10 @@ def check_budgets(
     warned: frozenset[str] = frozenset(),
     approved: frozenset[Scope] = frozenset(),
 ) -> Verdict:
-    """Decide on a request estimated at `next_tokens` tokens and `next_cost` USD; the strictest budget decides.
+    """Decide on a request estimated at `next_tokens` tokens and `next_cost` USD.
 
-    Past its end an `approval` budget asks until its scope is among `approved`; if nobody can be asked, the caller
-    refuses.
+    The strictest budget decides. A used-up `approval` budget asks until its scope is among `approved`. If nobody can be
+    asked, the caller refuses.
     """
     in_force = [(budget, spent) for budget, spent in budgets if budget.is_set]
     action: Literal["go", "ask", "refuse"] = "go"
@@ -238,8 +241,9 @@ class BudgetGuard:
         return verdict.delay
 
     async def objection(self, session: Spent, task: Spent, tokens: int, cost: float) -> str:
-        """Return the reason against a request other than the turn's own, such as for a summary; empty if it may be
-        made.
+        """Return the reason against a request other than the turn's own, such as for a summary.
+
+        Return an empty text if it may be made.
         """
         warned = self._warned
         _, refused = await self._verdict(session, task, tokens, cost)
@@ -257,8 +261,9 @@ class BudgetGuard:
         return budget_notice(low)
 
     async def _verdict(self, session: Spent, task: Spent, tokens: int, cost: float) -> tuple[Verdict, str]:
-        """Return the verdict of the budgets, with the reason of a refusal; ask the person about each budget that
-        requires it.
+        """Return the verdict of the budgets, and the reason if they refuse.
+
+        Ask the person about each budget that requires it.
         """
         state, first = self.state(session, task), None
         while True:
@@ -328,7 +333,10 @@ class RunLimits:
 
 
 def tier_unpriced(model: ModelSpec, tier: str) -> str:
-    """Return a warning that costs are estimated because the price of a request's tier is unknown; empty if it is known."""
+    """Return a warning that costs are estimated because the price of a request's tier is unknown.
+
+    Return an empty text if the price is known.
+    """
     if not tier or tier in model.tiers or model.prices is None:
         return ""
     return (

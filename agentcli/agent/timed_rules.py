@@ -44,26 +44,31 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class TimedRule:
-    """A rule with its term. `left` are its remaining calls.
+    """A rule with its term.
 
-    It ends at `until`, in seconds since the epoch, or once the machine has run for `uptime` seconds, whichever comes
-    first. So changing the clock does not extend it.
+    It ends at `until` or at `uptime`, whichever comes first, so changing the clock does not extend it.
     """
 
     rule: Rule
     term: Term
     left: int = 0
+    """Remaining calls."""
     until: float = 0.0
+    """End in seconds since the epoch."""
     uptime: float = 0.0
+    """End in seconds since the start of the machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The time of day, the time since the machine was started, and an id of this start; empty if there is none."""
+    """The clocks of this machine."""
 
     now: Callable[[], float]
+    """Returns the time of day, in seconds since the epoch."""
     uptime: Callable[[], float]
+    """Returns the seconds since the machine was started."""
     start: Callable[[], str]
+    """Returns an id of this start of the machine; empty if there is none."""
 
 
 def _uptime() -> float:

@@ -48,8 +48,9 @@ def require_readable_uri(uri: str, rules: Rules, setup: SessionSetup) -> None:
 
 
 def readable_changes(diff: str, rules: Rules, setup: SessionSetup) -> str:
-    """Return a diff, as git prints it from the top of the repository, without files that deny rules keep from being
-    read.
+    """Return a diff without the files that deny rules keep from being read.
+
+    git prints the diff from the top of the repository.
     """
     denials = reading_denials(rules.deny, setup.tools.traits)
     if not denials or not diff:

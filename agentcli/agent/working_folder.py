@@ -1,5 +1,6 @@
-"""The folder in which commands start: a `cd` stays in effect inside the workspace, from reply to reply, as part of the
-session's state.
+"""The folder in which commands start, as part of the session's state.
+
+A `cd` stays in effect inside the workspace, from reply to reply.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Calls that a reply writes as text, in the forms of many model families, read as real calls.
 
 Servers of local models and gateways often pass on the form in which a model was trained to call tools. A call counts if
-it ends the reply; a quoted one, one in a code fence, or an explained one is text.
+it ends the reply. A call that is quoted, explained or in a code fence is text.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ class Form:
 
 
 def _pair(opening: str, closing: str, end: str) -> str:
-    """Return the pattern of a pair whose value may contain the closing mark: only one before another pair or the `end` counts."""
+    """Return the pattern of a pair whose value may contain the closing mark.
+
+    Only a closing mark before another pair or the `end` counts.
+    """
     return rf"\s*{opening}(?P<value>.*?){closing}(?=\s*(?:{_unnamed(opening)}|{end}|$))\s*"
 
 
@@ -195,15 +198,19 @@ def written_calls(text: str, is_tool: Callable[[str], bool], task: str = "") -> 
 
 
 def opens_call(text: str, task: str = "") -> bool:
-    """Return True if a reply that ends with one of `ENDS` writes a call that may be invalid: of an unknown tool,
-    without arguments, or truncated.
+    """Return True if a reply that ends with one of `ENDS` writes a call that may be invalid.
+
+    Such a call names an unknown tool, has no arguments, or is truncated.
     """
     found = (re.search(rf"(?m)^\s*(?:{form.opening})", text) for form in FORMS)
     return any(not _quoted(text, opening.end() - len(opening.group().lstrip()), task) for opening in found if opening)
 
 
 def _quoted(text: str, at: int, task: str) -> bool:
-    """Return True if the mark at a position is in a fence, or the reply or the task mentions it elsewhere."""
+    """Return True if the mark at a position is in a fence, or is only mentioned.
+
+    The reply or the task mentions it elsewhere.
+    """
     mark = re.match(r"\s*(\W*\w+[=:]?)", text[at:])
     mentioned = mark is not None and (mark[1] in task or mark[1] in text[:at])
     return mentioned or any(match.start() < at < match.end() for match in re.finditer(_FENCE, text))
@@ -289,7 +296,10 @@ def _named_in(value: Any) -> Sequence[Written]:
 
 
 def _unmarked(text: str) -> Iterator[tuple[str, Sequence[Written]]]:
-    """Yield calls in forms without marks: JSON or a patch as the whole reply, or a Python call that ends it."""
+    """Yield calls in forms without marks.
+
+    These are JSON or a patch as the whole reply, or a Python call that ends it.
+    """
     lone = re.fullmatch(_LONE_FENCE, text)
     whole = (lone["inside"] if lone else text).strip()
     if whole.startswith(("{", "[")):

@@ -24,14 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """State of one tool call of the newest reply; once `result` is set, no further stage judges it.
-
-    `asked` is the model's call with repaired tool name and input; `call` is the call as it will run: hooks and the
-    person may have changed its input.
-    """
+    """State of one tool call of the newest reply."""
 
     asked: ToolCall
+    """The model's call with repaired tool name and input."""
     call: ToolCall
+    """The call as it will run: hooks and the person may have changed its input."""
     sent_as: str
     """The name that the model called it by."""
     ignored: Sequence[str] = ()
@@ -54,6 +52,7 @@ class Call:
     """The unsaved content of the files that it reads."""
     output: ToolOutput | None = None
     result: ToolResult | None = None
+    """Its result; once set, no further stage judges the call."""
 
     @property
     def its_tool(self) -> Tool:

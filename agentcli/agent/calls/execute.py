@@ -138,8 +138,9 @@ class CallStages:
         return self.prepare.prepared(calls)
 
     async def judge(self, on_way: list[Call], at: int) -> Call:
-        """Judge the call at index `at`, updating it in `on_way` after each stage, because an interrupt may end a
-        stage's wait.
+        """Judge the call at index `at`.
+
+        Each stage updates it in `on_way`, because an interrupt may end a stage's wait.
         """
         for stage in self._stages:
             on_way[at] = call = await stage.judge(on_way[at])
@@ -152,8 +153,9 @@ class CallStages:
         return tool in self.prepare.tools
 
     async def permitted(self, call: ToolCall) -> Call:
-        """Decide about a call of one of the session's own tools that the model did not make; `why_refused` shows if it
-        may run.
+        """Decide about a call of one of the session's own tools that the model did not make.
+
+        `why_refused` of the returned call shows whether it may run.
         """
         return await self.judge([Call(call, call, call.name)], 0)
 

@@ -1,4 +1,7 @@
-"""The stages of a call, from the search for its tool to the checkpoint around its run; `way` has their order."""
+"""Stages of a call, from the search for its tool to the checkpoint around its run.
+
+`way` has their order.
+"""
 
 from __future__ import annotations
 
@@ -67,10 +70,9 @@ class Prepare(Stage):
         return tuple(foreign.own(part) if isinstance(part, ToolCall) else part for part in parts)
 
     def with_written(self, parts: Sequence[Part], task: str) -> tuple[Part, ...] | None:
-        """Return the parts of a reply with the calls at the end of its text as calls of our tools; None if there are
-        none.
+        """Return the parts of a reply, with the calls at the end of its text as calls of our tools.
 
-        `task` is the person's text: a form that it mentions is quoted.
+        Return None if there are none. `task` is the person's text: a form that it mentions is quoted.
         """
         from agentcli.agent.written_calls import written_calls  # few replies may write calls as text
 
@@ -293,8 +295,8 @@ class SandboxStage(Stage):
     def _sandbox(self, decision: Decision, harmless: bool) -> CommandSandbox:
         """Return the sandbox of a command in the current mode.
 
-        A command that is allowed because it only reads gets the hardened environment, and a reader's sandbox unless it
-        inspects only the machine.
+        A command that only reads gets the hardened environment. It also gets a reader's sandbox, unless it inspects
+        only the machine.
         """
         sandboxes = self._setup.permissions.sandboxes(self._gate.mode, decision.hidden, decision.contained)
         left_out = self._left_out(decision)

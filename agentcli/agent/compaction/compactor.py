@@ -1,4 +1,7 @@
-"""Keeps the view within the window: prunes first, compacts if that is not enough, and reports each step with its reason."""
+"""Keep the view within the window.
+
+Prune first, and compact if that is not enough. Report each step with its reason.
+"""
 
 from __future__ import annotations
 

@@ -22,8 +22,9 @@ from agentcli.resources import prompt
 
 
 async def regions(task: SummaryTask, brief: Brief, summariser: Summariser) -> SummaryResult:
-    """Write one summary for each region, with as many regions in a call as fit; once the calls are used up, cut regions
-    to their ends.
+    """Write one summary for each region, with as many regions in a call as fit.
+
+    Once the calls are used up, cut the other regions to their ends.
     """
     evidence = task.evidence()
     struck: list[Struck] = []
@@ -73,8 +74,9 @@ def _answers(reply: str) -> dict[int, str]:
 def replaced(
     task: SummaryTask, answers: Mapping[int, str], evidence: Evidence, brief: Brief, struck: list[Struck]
 ) -> dict[str, str]:
-    """Return the replacement text for each call of each region, and for each record's reminders; the first contains the
-    summary, the others refer to it.
+    """Return the replacement text for each call of each region, and for each record's reminders.
+
+    The first text of a region contains the summary. The others refer to it.
     """
     texts = {}
     for number, keys in enumerate(task.plan.regions, 1):

@@ -54,10 +54,12 @@ from agentcli.system.regular_file import read_text
 class CompactionRun:
     """One compaction of a session's view (in `brief`) by the policy in force.
 
-    `trigger` manual and overflow force it, auto leaves it to the policy's threshold. `may_call` gives the reason why no
-    model may be called, or an empty text; it is called once, before the first call. `cwd` is the session's folder,
-    `planned` the policy's plan if one exists already. `main` is the session's model, for a policy whose summaries the
-    provider writes.
+    `trigger` manual and overflow force it; auto leaves it to the policy's threshold.
+
+    `may_call` gives the reason why no model may be called, or an empty text. It is called once, before the first call.
+
+    `cwd` is the session's folder. `planned` is the policy's plan if one exists already. `main` is the session's model,
+    for a policy whose summaries the provider writes.
     """
 
     def __init__(
@@ -80,8 +82,9 @@ class CompactionRun:
         self._trigger, self._hooks, self._may_call, self._cwd = trigger, hooks, may_call, cwd
 
     async def run(self, emit: Emit) -> CompactionEnded:
-        """Carry it out, and return its end, which the caller emits; there is one even if the model fails or the user
-        interrupts.
+        """Run the compaction, and return its end, which the caller emits.
+
+        It has an end even if the model fails or the user interrupts.
         """
         window = self._brief.window
         await emit(CompactionStarted(self._trigger, self._policy))
@@ -216,8 +219,9 @@ class CompactionRun:
         return self._ended("compressed", before, _report(task, result, record, trouble) + offer, later)
 
     def _wants_handoff(self, shrunk: float) -> bool:
-        """Return True if a new session is probably better than another summary: this one saved little, or is one of
-        many.
+        """Return True if a new session is probably better than another summary.
+
+        That is so if this summary saved little, or if it is one of many.
         """
         most = self._brief.window.settings.handoff.offered_after
         bodies = (record.body for record in self._journal.records_of("compaction"))
@@ -260,7 +264,10 @@ class CompactionRun:
     def _first_that_fits(
         self, task: SummaryTask, result: SummaryResult, fallen_back: bool
     ) -> tuple[Compaction, float | None]:
-        """Return the first record that fits the window and saves enough: of the summary, else of the ledger's, else of the shortest."""
+        """Return the first record that fits the window and saves enough.
+
+        Try the summary first, then the ledger's snapshot, then the shortest summary.
+        """
         record, shrunk, fits = self._measured(task, result.summary)
         if task.policy.form == "regions" or not task.plan.summarised or task.plan.optional:
             return record, shrunk
@@ -272,7 +279,7 @@ class CompactionRun:
         return record, shrunk
 
     def _measured(self, task: SummaryTask, summary: Summary) -> tuple[Compaction, float | None, bool]:
-        """Return the record of a summary, the share of the prompt that it saves, and whether the rest fits the window."""
+        """Return the record of a summary, the share of the prompt that it saves, and whether the rest fits."""
         record, window = to_record(task, summary, self._trigger), self._brief.window
         later = window.estimate(after(self._journal.history, record))
         return record, shrinkage(window, later), later <= window.usable * window.settings.fit
@@ -295,7 +302,10 @@ _LARGEST_FILE = 1_000_000
 
 
 def unledgered(journal: Journal) -> Sequence[Record]:
-    """Return the records before the view if the compaction at its beginning has no ledger of them (an imported session)."""
+    """Return the records before the view if the compaction at its beginning has no ledger of them.
+
+    That is so in an imported session.
+    """
     newest = journal.history.compaction
     if newest is None or (isinstance(newest.body, Compaction) and newest.body.ledger):
         return ()
@@ -323,8 +333,9 @@ def without_model(task: SummaryTask, brief: Brief, why: str = "") -> Summary:
 
 
 def truncated(task: SummaryTask, brief: Brief) -> Summary:
-    """Make the shortest summary, if even the ledger's snapshot does not fit: goal, rules, and a note that the rest is
-    gone.
+    """Make the shortest summary: goal, rules, and a note that the rest is gone.
+
+    It is used if even the ledger's snapshot does not fit.
     """
     bare = Snapshot(redact(task.goal), brief.rules(task.ledger.rules), note="", actions=(TRUNCATED,))
     return Summary(render(bare), note=TRUNCATED)
@@ -339,8 +350,9 @@ def _share(shrunk: float) -> str:
 
 
 def _log(result: SummaryResult, form: SnapshotSettings) -> str:
-    """List the sentences struck from the summary with their reasons, and the omitted ones, for the record's note, which
-    `recall` searches.
+    """Return the log for the record's note, which `recall` searches.
+
+    It lists the sentences struck from the summary with their reasons, then the omitted sentences.
     """
     longest = form.struck_characters
     struck = [

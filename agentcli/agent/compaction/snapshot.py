@@ -1,5 +1,6 @@
-"""Summaries as state snapshots: requested, checked, matched with the ledger, and cut to size; and the task that all
-forms share.
+"""Summaries as state snapshots, and the task that all forms share.
+
+A snapshot is requested, checked, matched with the ledger, and cut to size.
 """
 
 from __future__ import annotations
@@ -42,16 +43,18 @@ ORDER_ITEMS = "First, reason in your scratchpad. Then, generate the <state_snaps
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """Context of a summary: the window, the user's focus, and the head of the session's own requests (system prompt,
-    tools, options).
-    """
+    """Context of a summary."""
 
     window: Window
     main: ModelSpec
     focus: str = ""
+    """The user's focus."""
     system: tuple[str, ...] = ()
+    """System prompt of the session's own requests."""
     tools: tuple[ToolSchema, ...] = ()
+    """Tools of the session's own requests."""
     options: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the session's own requests."""
 
     @property
     def form(self) -> SnapshotSettings:
@@ -198,8 +201,9 @@ def _clean(section: Sequence[str], brief: Brief) -> tuple[str, ...]:
 
 
 async def _usable(ask: _Asking, again: bool) -> _Reply:
-    """Request a reply in the conversation's language and in the right form; retry at most once, as a whole snapshot,
-    then repair the form.
+    """Request a reply in the conversation's language and in the right form.
+
+    Retry at most once, as a whole snapshot. Then repair the form.
     """
     text = await ask.for_reply(items=ask.task.policy.items)
     reply = _read(text)
@@ -271,8 +275,9 @@ def _closing(focus: str, order: str) -> str:
 
 
 def _shared_prefix(task: SummaryTask, brief: Brief, summariser: Summariser, behind: str) -> Request | None:
-    """Return the session's own request up to the split, followed by the instructions `behind`, so that the cached part
-    is not charged again. None if the summariser is another model or has no room for it.
+    """Return the session's own request up to the split, followed by the instructions `behind`.
+
+    So the cached part is not charged again. Return None if the summariser is another model or has no room for it.
     """
     if summariser.spec.name != brief.main.name or not brief.system or not before_split(task):
         return None

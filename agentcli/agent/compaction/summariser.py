@@ -34,18 +34,17 @@ class Unusable(AgentError):
 
 @dataclass(slots=True)
 class Summariser:
-    """The summarising model with a budget of calls; adds up their cost and collects their events.
-
-    `context` are the tokens in the session's window, reported with each call's usage; `longest` and `margin` are the
-    `reply_tokens` and `margin` of `context.snapshot`.
-    """
+    """The summarising model with a budget of calls; adds up their cost and collects their events."""
 
     model: Model
     calls: int
     context: int = 0
+    """Tokens in the session's window, reported with each call's usage."""
     interrupt: asyncio.Event | None = None
     longest: int = _DEFAULT.reply_tokens
+    """The setting `reply_tokens` of `context.snapshot`."""
     margin: float = _DEFAULT.margin
+    """The setting `margin` of `context.snapshot`."""
     forbidden: str = ""
     """The reason why it must not be called at all; empty if it may be."""
     usage: Usage = field(default_factory=Usage)

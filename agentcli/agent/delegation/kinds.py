@@ -38,7 +38,9 @@ def kind_named(name: str, found: Mapping[str, AgentKind]) -> AgentKind:
 
 
 def tools_for(kind: AgentKind, tools: Sequence[Tool], *, depth: int, planning: bool = False) -> list[Tool]:
-    """Return the parent's tools that a subagent of this kind may use; `depth` is its level, 0 for the main session.
+    """Return the parent's tools that a subagent of this kind may use.
+
+    `depth` is its level, 0 for the main session.
 
     In plan mode (`planning`) it can only read. Raises ToolError for a definition if none of its tools exists here.
     """
@@ -65,7 +67,9 @@ def tools_for(kind: AgentKind, tools: Sequence[Tool], *, depth: int, planning: b
 
 
 def servers_for(kind: AgentKind, servers: Servers | None, *, planning: bool = False) -> Servers | None:
-    """Return a run's servers with the tools that an agent of this kind may use; None if it lists none of them.
+    """Return a run's servers with the tools that an agent of this kind may use.
+
+    Return None if it lists none of them.
 
     A read-only agent gets the tools that change nothing, as far as the user trusts their servers' declarations.
     """
@@ -92,7 +96,10 @@ def unknown_tools(kind: AgentKind, tools: Sequence[Tool]) -> list[str]:
 
 
 def model_for(kind: AgentKind, default: str, own: Model, connect: Callable[[str], Model]) -> tuple[Model, str]:
-    """Return the model of a subagent: its definition's, else the configured `default`, else its parent's; with the reason why it is not the definition's."""
+    """Return the model of a subagent, and the reason if it is not its definition's.
+
+    The definition's model comes first, then the configured `default`, then the parent's model.
+    """
     if not keeps_model(kind.model, own.spec):
         try:
             return connect(kind.model), ""

@@ -142,8 +142,9 @@ class Subagents:
         return await with_worktree(result, worktree, child.journal.id) if worktree else result
 
     async def _worktree(self, run: SubagentRun) -> Worktree | None:
-        """Return the worktree of a subagent whose definition requests one; None if that is impossible, with a message
-        for the person.
+        """Return the worktree of a subagent whose definition requests one.
+
+        If that is impossible, return None and send the person a message.
         """
         if not run.kind.worktree or self._core.approval.mode == "plan":
             return None

@@ -64,10 +64,10 @@ def _system_prompt(setup: SessionSetup, worktree: Worktree, model: ModelSpec, mo
 
 
 def _restrictions(rules: Rules, workspace: Workspace, worktree: Worktree, traits: Mapping[str, Traits]) -> Rules:
-    """Return the rules that deny or ask about the repository's paths for the same paths of the worktree, and vice
-    versa.
+    """Return the rules that deny or ask about the repository's paths for the same paths of the worktree.
 
-    A rule relative to the workspace's top applies to the worktree unchanged, and here also to the parent's folders.
+    They also apply the other way round. A rule relative to the workspace's top applies to the worktree unchanged, and
+    here also to the parent's folders.
     """
     there, here = f"{literal(str(worktree.root))}/", f"{literal(str(worktree.folder))}/"
 

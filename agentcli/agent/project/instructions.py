@@ -1,5 +1,6 @@
-"""Instructions in files: AGENTS.md and similar, from the user's config folder and from the repository root down; and
-rules for paths.
+"""Instructions in files, and rules for paths.
+
+AGENTS.md and similar files come from the user's config folder, and from the repository root down.
 """
 
 from __future__ import annotations
@@ -164,9 +165,9 @@ def _first(folder: Path, limit: int, names: Sequence[str], within: Path | None) 
 
 
 def rules_of(folder: Path, within: Path, limit: int, notes: list[str]) -> Iterator[tuple[Instructions, Sequence[str]]]:
-    """Yield a folder's rules by name, each with the patterns of its paths; no patterns if it is for all paths.
+    """Yield a folder's rules by name, each with the patterns of its paths.
 
-    At most `limit` bytes of each are used. Unusable files get a note.
+    A rule for all paths has no patterns. At most `limit` bytes of each rule are used. Unusable files get a note.
     """
     from agentcli.agent.project.frontmatter import read
 
@@ -183,8 +184,9 @@ def rules_of(folder: Path, within: Path, limit: int, notes: list[str]) -> Iterat
 
 
 def standing_rules(cwd: Path, home: Path, limit: int) -> InstructionSet:
-    """Return the rules for all paths, of the folders from the repository's root down to `cwd`, each followed by its
-    imports.
+    """Return the rules for all paths, of the folders from the repository's root down to `cwd`.
+
+    Each rule is followed by its imports.
     """
     places, notes = [*folders(cwd)], list[str]()
     root = places[0].resolve()

@@ -84,9 +84,11 @@ def folders(cwd: Path) -> Iterator[Path]:
 
 
 def places(kind: Kind, cwd: Path | None, home: Path, config: Path) -> list[Place]:
-    """Return the folders of one kind, the most important first: of the project from `cwd` up to its root, then of the user.
+    """Return the folders of one kind, the most important first.
 
-    `cwd` is None to skip the project's folders, `config` is agentcli's own config folder.
+    The project's folders come first, from `cwd` up to its root, then the user's.
+
+    `cwd` is None to skip the project's folders. `config` is agentcli's own config folder.
     """
     below = [*folders(cwd)] if cwd is not None else []
     root = Path(os.path.realpath(below[0])) if below else None
