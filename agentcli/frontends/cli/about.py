@@ -32,7 +32,10 @@ def list_tools(
     json: Json = False,
     model: Annotated[str, typer.Option("-m", "--model", metavar="MODEL", help="list what this model is offered")] = "",
 ) -> None:
-    """List the tools the model can use; with a model the ones that it is offered, in which form, and their tokens."""
+    """List the tools the model can use, or with --model the tools that it is offered.
+
+    With a model, the list shows each tool's form and tokens.
+    """
     from agentcli.frontends.features import FEATURES
     from agentcli.program.feature import tools_of
 

@@ -23,7 +23,10 @@ _OPTION = re.compile(r"--?[A-Za-z][\w-]*(=.*)?")
 
 
 def plain_options(arguments: Sequence[str]) -> Options | None:
-    """Return the options of a run if the arguments need no parser; None for all others, and for any that may be wrong."""
+    """Return the options of a run if the arguments need no parser.
+
+    Return None for all other arguments, and for any that may be wrong.
+    """
     given: dict[str, Any] = {}
     rest = iter(arguments)
     value: str | float | bool | None
@@ -80,16 +83,18 @@ def prepared(arguments: list[str], commands: Set[str]) -> list[str]:
 
 
 def lone_word(arguments: Sequence[str], commands: Set[str]) -> str:
-    """Return the only word of the arguments if it is not one of our commands: a prompt, or another program's command;
-    else empty.
+    """Return the only word of the arguments if it is not one of our commands.
+
+    It is a prompt, or another program's command. Return an empty text if there is no such word.
     """
     words = _words(arguments)
     return words[0] if len(words) == 1 and words[0] not in commands - {"run"} else ""
 
 
 def _words(arguments: Sequence[str]) -> Sequence[str]:
-    """Return the arguments that are neither options nor their values; none if an option or `--` marks a prompt, or one
-    is unknown.
+    """Return the arguments that are neither options nor their values.
+
+    Return none if an option or `--` marks a prompt, or if an option is unknown.
     """
     words, rest = [], iter(arguments)
     for argument in rest:
@@ -125,8 +130,9 @@ def _spelled_out(arguments: list[str]) -> list[str]:
 
 
 def _with_command(arguments: list[str], commands: Set[str]) -> list[str]:
-    """Return the arguments with their command in front; `run` if there is none, because the first word is then a
-    prompt.
+    """Return the arguments with their command in front.
+
+    The command is `run` if there is none: the first word is then a prompt.
     """
     if arguments in (["-h"], ["--help"], ["--version"], ["-V"]):
         return arguments

@@ -37,7 +37,8 @@ def set_key(
 ) -> None:
     """Check and store a provider's key.
 
-    The key goes to the system's keyring if the package `keyring` is installed, else to a file that only you can read. With piped input, the key is read from stdin.
+    If the package `keyring` is installed, the key goes to the system's keyring. Otherwise it goes to a file that only
+    you can read. With piped input, the key is read from stdin.
     """
     from agentcli.frontends.opening import program_of
     from agentcli.program.keys import checked, try_key

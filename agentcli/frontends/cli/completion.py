@@ -1,8 +1,8 @@
 """`agentcli completion`: scripts for bash, zsh and fish, their installation, and the words that they request at each
 Tab.
 
-Static words (commands, options, models, settings) are read from the parser once for each version and stored in the
-cache folder. Loading the parser is too slow for a Tab.
+Static words (commands, options, models, settings) are read from the parser once for each version. They are stored in
+the cache folder. Loading the parser is too slow for a Tab.
 """
 
 from __future__ import annotations

@@ -22,9 +22,9 @@ _NEXT = {
 
 
 def installed(shell: str, script: str, man: str, env: Mapping[str, str] = os.environ) -> list[str]:
-    """Write a shell's script and the man page to the user's folders, and return lines with the files and the next step.
+    """Write a shell's script and the man page to the user's folders.
 
-    Raise OSError if a file is not writable.
+    Return lines that name the files and the next step. Raises OSError if a file is not writable.
     """
     home = Path(env.get("HOME") or "~").expanduser()
     folders = {

@@ -157,7 +157,10 @@ def _write(pieces: Iterable[str], output: str, private: bool) -> None:
 
 
 def _opened(output: str, mode: int) -> AbstractContextManager[TextIO]:
-    """Open the file to write. A regular file is replaced in one step, so that no half export remains; a pipe or device is written directly."""
+    """Open the file to write.
+
+    A regular file is replaced in one step, so that no half export remains. A pipe or device is written directly.
+    """
     file, errors = Path(output), "backslashreplace"
     if probe.is_file(file) or not probe.exists(file):
         return replacement(

@@ -1,7 +1,7 @@
 """Typer's parser of commands and options, loading only the commands that a command line needs.
 
-By default typer reads every command's annotations, and makes a pydantic converter for every option, given or not: both
-take longer than the rest of a short command.
+By default typer reads every command's annotations. It also makes a pydantic converter for every option, given or not.
+Both take longer than the rest of a short command.
 """
 
 from __future__ import annotations
@@ -233,7 +233,9 @@ _GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         ),
     },
 }
-"""Groups of commands and single commands, as the help lists them, each with its place and its line in the help.
+"""Groups of commands and single commands, in the order of the help.
+
+Each command has its place and its line in the help.
 
 The place is the definition's, imported only if the command line contains it. An empty place means that an extra defines
 the command.
@@ -252,7 +254,10 @@ Examples:
 
 
 def _group(arguments: list[str], *, whole: bool = False) -> TyperGroup:
-    """Return the command line as far as these arguments need it: the requested command, or the list of all for help."""
+    """Return the command line as far as these arguments need it.
+
+    That is the requested command, or the list of all commands for help.
+    """
     app = typer.Typer(
         cls=_Agentcli,
         name="agentcli",
@@ -305,8 +310,9 @@ def _main(version: Annotated[bool, typer.Option("-V", "--version", help="print t
 
 
 def reduced(group: typer.Typer, arguments: list[str]) -> typer.Typer:
-    """Return the group with only the command in its first argument; without one, with all commands, and parameters only
-    for those requested later.
+    """Return the group with only the command in its first argument.
+
+    Without a first argument, return it with all commands, and with parameters only for those in the arguments.
     """
     made = copy(group)
     commands = {}

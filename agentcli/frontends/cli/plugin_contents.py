@@ -1,4 +1,7 @@
-"""Contents of a plugin, in lines for the person who adds or updates it: what each feature makes of its part."""
+"""Contents of a plugin, in lines for the person who adds or updates it.
+
+Each feature describes its part.
+"""
 
 from __future__ import annotations
 

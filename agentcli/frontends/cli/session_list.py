@@ -49,9 +49,10 @@ def plainly(arguments: Sequence[str]) -> Callable[[], None] | None:
 def print_list(
     everywhere: bool = False, json: bool = False, limit: int | None = None, cwd: str = "", trash: bool = False
 ) -> None:
-    """Print the sessions of this project or of all, newest first, each with its forks below it; or the sessions in the trash.
+    """Print the sessions of this project or of all, newest first, each with its forks below it.
 
-    `limit`: 0 for all of them, None for as many as a person wants to see.
+    With `trash`, print the sessions in the trash. `limit`: 0 for all of them, None for as many as a person wants to
+    see.
     """
     from agentcli.frontends.opening import project_of
     from agentcli.sessions.info import info_to_json

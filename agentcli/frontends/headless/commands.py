@@ -64,13 +64,14 @@ def _text(answer: Answer) -> str:
 
 
 def print_command(text: str, project: Program, own: str | None = None) -> tuple[Yields, str] | None:
-    """Return the command in a prompt, with its argument; None for a prompt for the model, such as a command from a
-    project's file.
+    """Return the command in a prompt, with its argument.
 
-    Raises InputError for a slash command that works only in the terminal, for an unknown one that is alone or has a
-    namespace, and for a prompt that a feature refuses. Other text after an unknown name (`/etc is full`,
-    `/login answers 500`) makes it a prompt, and so do several lines. `own` is the part that was not piped in, None for
-    all.
+    Return None if the prompt is for the model, such as a command from a project's file. Text after an unknown name
+    (`/etc is full`, `/login answers 500`) also makes it such a prompt. So do several lines. `own` is the part that was
+    not piped in, None for all.
+
+    Raises InputError for a slash command that works only in the terminal. The same applies to an unknown command that
+    is alone or has a namespace. A feature may also refuse the prompt.
     """
     name, argument = name_and_argument(text)
     commands = _commands(project) if _COMMAND.match(text) else None

@@ -99,7 +99,8 @@ class Headless:
             self._write(event)
 
     def _write(self, event: RunEvent) -> None:
-        # ASCII only: a line separator or a lone surrogate in a model's text must not break a reader that splits on \n.
+        # The output is ASCII only. A line separator or a lone surrogate in a model's text would break a reader that
+        # splits on \n.
         self._print(_json(to_json(event)), self.out)
 
     def _print(self, text: str, stream: TextIO) -> None:

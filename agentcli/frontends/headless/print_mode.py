@@ -140,7 +140,10 @@ async def _say(
 
 
 def _own(options: Options, text: str) -> str | None:
-    """Return the part of a prompt given as an argument, if input was piped in before it; None for all of it."""
+    """Return the part of a prompt given as an argument, if input was piped in before it.
+
+    Return None for all of it.
+    """
     given = options.prompt
     return given if given not in (None, "-") and text.endswith(str(given)) else None
 
@@ -175,8 +178,9 @@ def read_prompt(given: str | None) -> str:
 
 
 def _stdin(needed: bool) -> str:
-    """Read all of stdin. A pipe is read as long as a program has it open for writing, which may work for minutes before
-    it prints.
+    """Read all of stdin.
+
+    A pipe is read as long as a program has it open for writing. That program may work for minutes before it prints.
 
     Sockets and devices, which other programs keep open without using them, count as empty unless they are `needed`.
     """

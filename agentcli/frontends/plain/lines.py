@@ -57,7 +57,10 @@ class Lines:
             loop.remove_reader(self._descriptor)
 
     async def next(self) -> str | None:
-        """Wait for the next line and return it without its newline; None at the end of input, and on every later call."""
+        """Wait for the next line and return it without its newline.
+
+        Return None at the end of input, and on every later call.
+        """
         await self._comes(None)
         return None if self._waiting[0] is None else self._waiting.popleft()
 
@@ -161,7 +164,10 @@ class LineTerminal:
         return line
 
     def typed_early(self) -> str:
-        """Take the next prompt typed before a question, and print it as if it were typed now; empty if none waits."""
+        """Take the next prompt typed before a question, and print it as if it were typed now.
+
+        Return an empty text if none waits.
+        """
         text = self._lines.early.popleft() if self._lines.early else ""
         if text:
             self.say(f"> {text}")

@@ -103,7 +103,10 @@ class PlainAsking:
         return (await self._terminal.answer("y or n? ") or "").strip().lower() in ("y", "yes")
 
     async def decide(self, title: str, body: Sequence[str], labels: Sequence[str]) -> int:
-        """Ask for one of these answers by its number, y or n, and return its index; the last one is the default."""
+        """Ask for one of these answers by its number, y or n, and return its index.
+
+        The last answer is the default.
+        """
         self._terminal.say(title, *body)
         offered = ", ".join(f"{n} {label[0].lower()}{label[1:]}" for n, label in enumerate(labels, 1))
         word = (await self._terminal.answer(f"{offered}? ") or "").strip().lower()

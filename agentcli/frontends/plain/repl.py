@@ -185,7 +185,10 @@ class PlainTerminal(LineTerminal):
                 return prompt
 
     async def _until_ended(self, repl: asyncio.Task[None]) -> None:
-        """Wait for the loop or an exit signal; after a signal the interrupted loop is cancelled if it does not end in time."""
+        """Wait for the loop or an exit signal.
+
+        A signal interrupts the loop; if it does not end in time, cancel it.
+        """
         ended = start_task(self._ended.wait())
         await asyncio.wait({repl, ended}, return_when=asyncio.FIRST_COMPLETED)
         ended.cancel()

@@ -39,7 +39,9 @@ class Deny:
 
 
 Answer = bool | str | Sequence[str] | Deny | None
-"""For an Approval: True, False, `session` (also for similar calls in the session), `always` (saved as a rule), or Deny with a reason.
+"""For an Approval: True, False, a word, or Deny with a reason.
+
+The word `session` also allows similar calls in the session. The word `always` saves a rule.
 
 For a Question: the answer, several if several may be chosen, or None.
 """

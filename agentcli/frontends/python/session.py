@@ -40,8 +40,8 @@ _sessions: WeakSet[Session] = WeakSet()
 class Session:
     """A session: `async with Session(cwd=…) as s`, then `s.say(text)` for each turn. Limits apply to each turn.
 
-    Raises UsageError at once for invalid options. Opening it raises AgentError if a key or model is missing, if
-    configuration is wrong, or if the session to resume does not exist or is open elsewhere.
+    Raises UsageError at once for invalid options. Opening it raises AgentError if a key or model is missing, or if
+    configuration is wrong. It also raises AgentError if the session to resume does not exist or is open elsewhere.
     """
 
     def __init__(self, **options: Unpack[RunOptions]) -> None:

@@ -87,10 +87,11 @@ def tool(
 def tool(
     function: Callable[..., Any] | None = None, /, *, name: str = "", description: str = "", effect: Effect = "none"
 ) -> FunctionTool | Callable[[Callable[..., Any]], FunctionTool]:
-    """Make a function a tool, as a decorator or by a call; `name` and `description` replace its own name and docstring.
+    """Make a function a tool, as a decorator or by a call.
 
-    A plain function may be passed as a tool without this. Raise UsageError for a function without a docstring, or with
-    a parameter that cannot be described to a model.
+    `name` and `description` replace its own name and docstring. A plain function may be passed as a tool without this.
+
+    Raises UsageError for a function without a docstring, or with a parameter that cannot be described to a model.
     """
     if function is not None:
         return FunctionTool(function, name, description, effect)

@@ -150,7 +150,10 @@ class CompactionEvent(RunEvent):
 
 @dataclass(frozen=True, slots=True)
 class RetryEvent(RunEvent):
-    """A request failed and is made again in `delay` seconds; with attempt 0 it is held back before it is made."""
+    """A request failed and is made again in `delay` seconds.
+
+    With attempt 0, the request has not failed: it waits before it is made.
+    """
 
     type: ClassVar[str] = "retry"
     attempt: int
