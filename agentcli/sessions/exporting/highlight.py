@@ -1,4 +1,4 @@
-"""Highlighted code and rendered Markdown, as HTML that is safe for any input."""
+"""Highlighted code, as HTML that is safe for any input."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ HIGHLIGHT_LIMIT = 20_000
 
 _SHORT, _REMEMBERED = 2_000, 1_000
 """Maximum characters of a piece of code that is cached with its colours, and the number of such pieces."""
-_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9 ,.;:?()/'-]*(?:(?<=[A-Za-z0-9])_[A-Za-z0-9][A-Za-z0-9 ,.;:?()/'-]*)*(?<! )")
-"""A line without any character that Markdown or HTML could take for markup: underscores only within words."""
 _LANGUAGES = {"command": "bash", "sql": "sql"}
 
 
@@ -34,14 +32,12 @@ def language_of(field: str, given: Mapping[str, Any]) -> str:
     path = given.get("file_path")
     if field not in ("content", "old_string", "new_string") or not isinstance(path, str):
         return ""
-    return _language_of_file(_endings(path.rsplit("/", 1)[-1]))
+    return language_of_file(path.rsplit("/", 1)[-1])
 
 
-def rendered(markdown: str, limit: int = HIGHLIGHT_LIMIT) -> str:
-    """Render Markdown as HTML. Tags in it are escaped; remote images stay links."""
-    if _PLAIN.fullmatch(markdown):
-        return f"<p>{markdown}</p>\n"  # most texts between two calls are plain, and parsing is slow
-    return str(_parser(limit).render(markdown))
+def language_of_file(name: str) -> str:
+    """Return the language of a file by its name; empty if it is unknown."""
+    return _language_of_ending(_endings(name))
 
 
 def _highlighted(code: str, language: str) -> str:
@@ -90,19 +86,8 @@ def _told_by_more() -> re.Pattern[str]:
 
 
 @lru_cache(1_000)
-def _language_of_file(name: str) -> str:
+def _language_of_ending(name: str) -> str:
     from pygments.lexers import find_lexer_class_for_filename
 
     lexer = find_lexer_class_for_filename(name)
     return str(lexer.aliases[0]) if lexer and lexer.aliases else ""
-
-
-@cache
-def _parser(limit: int) -> Any:
-    from markdown_it import MarkdownIt
-
-    def code(text: str, language: str, _: str) -> str:
-        return coloured(text, language.split(maxsplit=1)[0] if language.strip() else "", limit)
-
-    parser = MarkdownIt("commonmark", {"html": False, "highlight": code}).enable(["table", "strikethrough"])
-    return parser.disable(["image"])

@@ -8,7 +8,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from agentcli.sessions.exporting.highlight import HIGHLIGHT_LIMIT, coloured, language_of, rendered
+from agentcli.core.sanitise import safe
+from agentcli.sessions.exporting.highlight import HIGHLIGHT_LIMIT, coloured, language_of
+from agentcli.sessions.exporting.rendering import diff_rows, rendered
 from agentcli.sessions.exporting.source import Source
 from agentcli.sessions.exporting.transcript import (
     Aside,
@@ -103,7 +105,7 @@ def _call(entry: Call, limit: int) -> str:
     if entry.result is not None:
         diff = entry.result.metadata.get("diff")
         if isinstance(diff, str) and diff:
-            blocks.append(f'<div class="label">diff</div><pre>{coloured(_plain(diff), "diff", limit)}</pre>')
+            blocks.append(diff_rows(_plain(diff), str(entry.call.input.get("file_path", "")), limit))
         blocks.append(f'<div class="label">result</div>{_pre(entry.result.output)}')
     return f'<details id="c{entry.seq}"><summary>{head}</summary>{"".join(blocks)}</details>'
 
@@ -125,13 +127,5 @@ def _text(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Remove characters that a page cannot display: control characters, terminal escape sequences, lone surrogates."""
-    if text.replace("\n", "").replace("\t", "").isprintable():
-        return text
-    text = _ESCAPES.sub("", text) if "\x1b" in text else text
-    visible = "\n".join(line if line.isprintable() else _visible(line) for line in text.split("\n"))
-    return visible if visible.isascii() else visible.encode("utf-8", "replace").decode("utf-8")
-
-
-def _visible(line: str) -> str:
-    return "".join(letter for letter in line if letter == "\t" or letter.isprintable())
+    """Return the text without terminal escape sequences; characters that could deceive a reader are spelled out."""
+    return safe(_ESCAPES.sub("", text) if "\x1b" in text else text)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import PurePath
-from typing import Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe
+from agentcli.core.text.unified_diff import Kind, parsed
 from agentcli.frontends.terminal.render.spans import Row, Run, cut, size, written
 from agentcli.frontends.terminal.render.syntax import coloured
 from agentcli.frontends.terminal.style import Role, Theme
@@ -18,22 +17,15 @@ from agentcli.system.cells import chop, clip, expand
 MARGIN = 8
 """Cells before a line's text: its number, its sign, and blanks between them."""
 
-_Kind = Literal["-", "+", " ", "gap", "file", ""]
-"""Kind of a diff's line: removed, added, context, start of a further hunk, file name, or hidden."""
-
 
 @dataclass(frozen=True, slots=True)
 class _Line:
     """A line of the diff with its number, also as coloured runs."""
 
-    kind: _Kind
+    kind: Kind
     number: int
     text: str
     runs: Row
-
-
-_HEADERS = ("diff --git", "--- a/", "+++ b/")
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
 def lines(diff: str, width: int, theme: Theme, named: str = "") -> list[str]:
@@ -78,7 +70,7 @@ def _coloured(diff: str, theme: Theme, named: str) -> Iterator[_Line]:
     """
     hunk: list[_Line] = []
     suffix = _suffix(named)
-    for kind, number, text in _parsed(diff):
+    for kind, number, text in parsed(diff):
         if kind in ("-", "+", " "):
             text = expand(text)
             hunk.append(_Line(kind, number, text, [Run(text)]))
@@ -106,35 +98,6 @@ def _highlighted(hunk: Sequence[_Line], suffix: str, theme: Theme) -> Sequence[_
 def _suffix(path: str) -> str:
     """Return the suffix of a file's name, which is also a name of its language."""
     return PurePath(path).suffix.removeprefix(".")
-
-
-def _parsed(diff: str) -> Iterator[tuple[_Kind, int, str]]:
-    """Yield each line with its line number: in the old file if removed, else in the new one."""
-    old = new = old_left = new_left = 0
-    inside = False
-    for line in diff.split("\n"):
-        # While a hunk is incomplete, a line such as `--- a/x` belongs to it: a removed `-- a/x`.
-        due = old_left > 0 or new_left > 0
-        here = inside and not (not due and (_HUNK.match(line) or line.startswith(_HEADERS)))
-        if here and line.startswith("-"):
-            yield "-", old, line[1:]
-            old, old_left = old + 1, old_left - 1
-        elif here and line.startswith("+"):
-            yield "+", new, line[1:]
-            new, new_left = new + 1, new_left - 1
-        elif not due and (mark := _HUNK.match(line)):
-            yield "gap" if inside else "", 0, ""
-            old, new, inside = int(mark[1]), int(mark[3]), True
-            old_left, new_left = int(mark[2] or 1), int(mark[4] or 1)
-        elif not here or line.startswith("\\"):
-            yield "file", 0, line[4:].removeprefix("b/") if line.startswith("+++ ") else ""
-            inside = inside and line.startswith("\\")
-        elif line or due:
-            yield " ", new, line[1:]
-            old, new = old + 1, new + 1
-            old_left, new_left = old_left - 1, new_left - 1
-        else:
-            yield "", 0, ""
 
 
 def _changed(removed: Sequence[_Line], added: Sequence[_Line], columns: int, theme: Theme) -> Iterator[str]:

@@ -1,41 +1,13 @@
-"""Terminal links (OSC 8): safe targets, honest texts, terminal support."""
+"""Terminal links (OSC 8): which terminals show them."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
-LONGEST = 2_000
-"""Characters of a URL; terminals take about so much."""
-
-BARE = re.compile(r"https?://[^\s<>\"'`|\\^{}\x00-\x1f]+")
-"""A URL in running text."""
-_TARGET = re.compile(r"(?:https?://[^/\s]|file:///)[!-~]*")
-_HOST = re.compile(r"(?:https?://)?(?:www\.)?([a-z0-9-]+(?:\.[a-z0-9-]+)+)", re.IGNORECASE)
-_TRAILING = ".,;:!?*_~'\""
 _PROGRAMS = frozenset({"iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "Tabby", "rio", "zed", "WarpTerminal"})
 _TERMINALS = ("xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm", "contour", "rio")
 _VTE = 5000
 """The first version of VTE (GNOME Terminal and others) that shows links."""
-
-
-def target(url: str) -> str:
-    """Return the URL if it is safe as a link target: printable ASCII, web or file; else empty."""
-    return url if len(url) <= LONGEST and _TARGET.fullmatch(url) else ""
-
-
-def honest(text: str, url: str) -> bool:
-    """Return True if the link's text contains no host, or the same host as its target."""
-    named, leads = _HOST.match(text.strip()), _HOST.match(url)
-    return named is None or (leads is not None and named[1].lower() == leads[1].lower())
-
-
-def trimmed(url: str) -> str:
-    """Return a URL from running text without trailing punctuation."""
-    url = url.rstrip(_TRAILING)
-    while _unopened(url):
-        url = url[:-1].rstrip(_TRAILING)
-    return url
 
 
 def known(setting: str, environment: Mapping[str, str]) -> bool:
@@ -56,11 +28,4 @@ def known(setting: str, environment: Mapping[str, str]) -> bool:
         or term.startswith(_TERMINALS)
         or (version.isdigit() and int(version) >= _VTE)
         or any(environment.get(name) for name in ("WT_SESSION", "KONSOLE_VERSION", "KITTY_WINDOW_ID"))
-    )
-
-
-def _unopened(url: str) -> bool:
-    """Return whether the URL ends in an unmatched bracket."""
-    return (url.endswith(")") and url.count(")") > url.count("(")) or (
-        url.endswith("]") and url.count("]") > url.count("[")
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -10,7 +9,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from agentcli.core.sanitise import safe
-from agentcli.frontends.terminal.render import links, tables
+from agentcli.core.text import addresses, markdown
+from agentcli.core.text.markdown import ADDRESS, DEEPEST
+from agentcli.frontends.terminal.render import tables
 from agentcli.frontends.terminal.render.markdown_blocks import Block, Blocks
 from agentcli.frontends.terminal.render.spans import Row, Run, indented, wrap, written
 from agentcli.frontends.terminal.render.syntax import coloured
@@ -18,17 +19,12 @@ from agentcli.frontends.terminal.style import Look
 from agentcli.system.cells import expand, width
 
 if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
     from markdown_it.tree import SyntaxTreeNode as Node
 
-DEEPEST = 60
-"""Maximal depth of the tree (a list takes two levels); deeper blocks are shown as source."""
 LONGEST = 16_000
 """Maximum characters of a parsed block; longer ones are shown as source, because the parser may take quadratic time."""
 _NARROWEST = 12
 """Minimal cells of a line's content inside nested blocks."""
-_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-_TASK = re.compile(r"\[([ xX])\]\s")
 _BULLETS = "•◦▪"
 
 
@@ -108,13 +104,13 @@ class _Writer:
         found: list[Row] = []
         for n, item in enumerate(node.children):
             tight = all(child.hidden for child in item.children if child.type == "paragraph")
-            mark = f"{number + n}. " if node.type == "ordered_list" else f"{_BULLETS[min(depth, 2)]} "
+            mark = _mark(item, f"{number + n}." if node.type == "ordered_list" else _BULLETS[min(depth, 2)])
             if n and not tight:
                 found.append([])
             if room < _NARROWEST + width(mark):
                 found += [[Run(mark, self._sgr("dim"))], *self.blocks(item.children, room, depth + 1, tight)]
                 continue
-            rows, mark = _ticked(self.blocks(item.children, room - width(mark), depth + 1, tight), mark)
+            rows = self.blocks(item.children, room - width(mark), depth + 1, tight)
             found += indented(rows or [[]], Run(mark, self._sgr("dim")), Run(" " * width(mark)))
         return found
 
@@ -144,7 +140,7 @@ class _Writer:
     def _inline_runs(self, node: Node, sgr: str) -> Row:
         match node.type:
             case "text":
-                return self._text(safe(node.content), sgr)
+                return [Run(safe(node.content), sgr)]
             case "softbreak" if self._look.flows:
                 return [Run(" ", sgr)]
             case "softbreak" | "hardbreak":
@@ -157,53 +153,32 @@ class _Writer:
                 return self._inline(node.children, _also(sgr, self._sgr("stress")))
             case "s":
                 return self._inline(node.children, _also(sgr, self._sgr("struck")))
+            case "link" if node.markup == ADDRESS:
+                return self._address(str(node.attrs["href"]), sgr)
             case "link":
                 return self._link(self._inline(node.children, sgr), str(node.attrs.get("href", "")), sgr)
             case "image":
                 label = [Run(f"image: {safe(node.content)}" if node.content else "image", sgr)]
                 return self._link(label, str(node.attrs.get("src", "")), sgr)
             case _:
-                return self._inline(node.children, sgr) if node.children else self._text(safe(node.content), sgr)
-
-    def _text(self, text: str, sgr: str) -> Row:
-        """Return running text as runs, with web addresses as links."""
-        text = _BREAK.sub("\n", text)
-        found, at = [], 0
-        for match in links.BARE.finditer(text):
-            url = links.trimmed(match[0])
-            found += [Run(text[at : match.start()], sgr), *self._address(url, sgr)]
-            at = match.start() + len(url)
-        return [*found, Run(text[at:], sgr)]
+                return self._inline(node.children, sgr) if node.children else [Run(safe(node.content), sgr)]
 
     def _link(self, words: Row, url: str, sgr: str) -> Row:
         text = "".join(run.text for run in words)
-        target = links.target(url) if self._look.links else ""
+        target = addresses.target(url) if self._look.links else ""
         if not url or text.strip() in (url, url.removeprefix("mailto:")):
-            return self._address(url, sgr) if links.target(url) else words
-        if target and links.honest(text, url):
-            # Addresses in the text already link to themselves: link them to the target, like the other words.
+            return self._address(url, sgr) if addresses.target(url) else words
+        if target and addresses.honest(text, url):
             return [Run(run.text, _also(run.sgr, self._sgr("link")), target) for run in words]
-        plain = [Run(run.text, run.sgr) for run in words]
-        return [*plain, Run(" (", sgr), *self._address(url, sgr), Run(")", sgr)]
+        return [*words, Run(" (", sgr), *self._address(url, sgr), Run(")", sgr)]
 
     def _address(self, url: str, sgr: str) -> Row:
-        target = links.target(url) if self._look.links else ""
+        target = addresses.target(url) if self._look.links else ""
         return [Run(safe(url), _also(sgr, self._sgr("link")), target)]
 
 
 def _also(sgr: str, more: str) -> str:
     return ";".join(filter(None, (sgr, more)))
-
-
-def _ticked(rows: list[Row], mark: str) -> tuple[list[Row], str]:
-    """Replace the bullet of a task list item by its box."""
-    if not rows or not rows[0] or not (box := _TASK.match("".join(run.text for run in rows[0]))):
-        return rows, mark
-    left, first = len(box[0]), []
-    for run in rows[0]:
-        first.append(Run(run.text[left:], run.sgr, run.link))
-        left = max(left - len(run.text), 0)
-    return [first, *rows[1:]], f"{'☐' if box[1] == ' ' else '✔'} "
 
 
 def _align(cell: Node) -> tables.Align:
@@ -228,11 +203,9 @@ def _tree(source: str) -> Sequence[Node] | None:
     return SyntaxTreeNode(tokens).children if all(token.level < DEEPEST - 2 for token in tokens) else None
 
 
-@cache
-def _parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt
+def _mark(item: Node, bullet: str) -> str:
+    """Return an item's bullet or number; the box of a task instead."""
+    return f"{bullet} " if "done" not in item.meta else "✔ " if item.meta["done"] else "☐ "
 
-    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": DEEPEST}).enable(["table", "strikethrough"])
-    # Addresses that must not be followed are shown in full; `links` decides which are links.
-    parser.validateLink = lambda url: True  # type: ignore[method-assign]
-    return parser
+
+_parser = cache(markdown.parser)

@@ -1,0 +1,129 @@
+"""Markdown and diffs as HTML that is safe for any input, for the export and the page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from html import escape
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from agentcli.core.text import addresses, markdown
+from agentcli.core.text.unified_diff import Kind, parsed
+from agentcli.sessions.exporting.highlight import HIGHLIGHT_LIMIT, coloured, language_of_file
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9 ,.;?()/'-]*(?:(?<=[A-Za-z0-9])_[A-Za-z0-9][A-Za-z0-9 ,.;?()/'-]*)*(?<! )")
+"""A line without any character that Markdown or HTML could take for markup: underscores only within words."""
+_SORTS = {"+": "added", "-": "removed", " ": "same", "gap": "gap", "file": "name"}
+
+_Line = tuple[Kind, int, str]
+
+
+def rendered(text: str, limit: int = HIGHLIGHT_LIMIT) -> str:
+    """Render Markdown as HTML. Tags in it are escaped; images are links. Code longer than `limit` characters stays
+    plain.
+    """
+    if _PLAIN.fullmatch(text):
+        return f"<p>{text}</p>\n"  # most texts between two calls are plain, and parsing is slow
+    return str(_parser(limit).render(text))
+
+
+def closed_part(text: str, limit: int = HIGHLIGHT_LIMIT) -> tuple[str, str, int]:
+    """Render a growing text: the blocks that cannot change any more, the open one, and the characters of the former."""
+    parser = _parser(limit)
+    tokens = parser.parse(text)
+    starts = [n for n, token in enumerate(tokens) if token.level == 0 and token.nesting >= 0 and token.map]
+    if not starts:
+        return "", rendered(text, limit), 0
+    last = starts[-1]
+    first_line = (tokens[last].map or [0])[0]
+    length = len("\n".join(text.split("\n")[:first_line])) + (first_line > 0)
+
+    def html(part: Sequence[Token]) -> str:
+        return str(parser.renderer.render(part, parser.options, {}))
+
+    return html(tokens[:last]), html(tokens[last:]), length
+
+
+def diff_rows(diff: str, path: str = "", limit: int = HIGHLIGHT_LIMIT) -> str:
+    """Render a unified diff as numbered lines in the colours of the file's language; `path` names the file if the diff
+    does not.
+    """
+    hunk: list[_Line] = []
+    rows: list[str] = []
+    for line in parsed(diff):
+        if line[0] in ("+", "-", " "):
+            hunk.append(line)
+            continue
+        rows += _rows(hunk, path, limit)
+        hunk = []
+        path = line[2] or path
+        if line[0] == "gap" or (line[0] == "file" and line[2]):
+            rows.append(f'<div class="{_SORTS[line[0]]}">{escape(line[2]) or "⋮"}</div>')
+    return f'<div class="diff">{"".join([*rows, *_rows(hunk, path, limit)])}</div>'
+
+
+def _rows(hunk: Sequence[_Line], path: str, limit: int) -> Iterator[str]:
+    """Yield the lines of a hunk; its old and its new side are each coloured as one text."""
+    code = [escape(text) for _, _, text in hunk]
+    language = language_of_file(PurePath(path).name) if path else ""
+    for side in ("-", "+") if language else ():
+        places = [n for n, (kind, _, _) in enumerate(hunk) if kind in (side, " ")]
+        lines = coloured("\n".join(hunk[n][2] for n in places), language, limit).split("\n")
+        for n, line in zip(places, lines, strict=False):
+            code[n] = line
+    for (kind, number, _), line in zip(hunk, code, strict=True):
+        sign = kind if kind != " " else ""
+        yield f'<div class="{_SORTS[kind]}"><span class="number">{number}</span><b>{sign}</b><code>{line}</code></div>'
+
+
+@cache
+def _parser(limit: int) -> MarkdownIt:
+    from markdown_it.renderer import RendererHTML
+
+    class Writer(RendererHTML):
+        """Writes what differs from plain HTML: boxes of tasks, and only links that a reader may follow."""
+
+        def list_item_open(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+            done = tokens[at].meta.get("done")
+            return "<li>" if done is None else f'<li class="task"><span class="box">{"✔" if done else "☐"}</span> '
+
+        def link_open(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+            env["url"] = url = str(tokens[at].attrs.get("href", ""))
+            end = next(n for n in range(at, len(tokens)) if tokens[n].type == "link_close")
+            env["words"] = "".join(each.content for each in tokens[at:end])
+            return _opened(url)
+
+        def link_close(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+            return _ended(env.pop("url", ""), env.pop("words", ""))
+
+        def image(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+            words = f"image: {tokens[at].content}" if tokens[at].content else "image"
+            url = str(tokens[at].attrs.get("src", ""))
+            return f"{_opened(url)}{escape(words)}{_ended(url, words)}"
+
+    def code(text: str, language: str, _: str) -> str:
+        return coloured(text, language.split(maxsplit=1)[0] if language.strip() else "", limit)
+
+    return markdown.parser({"highlight": code}, renderer_cls=Writer)
+
+
+def _opened(url: str) -> str:
+    return f'<a href="{escape(url)}">' if _followed(url) else "<span>"
+
+
+def _ended(url: str, words: str) -> str:
+    """Close a link; write its address out if the words name another host, or if nobody may follow it."""
+    if not _followed(url):
+        shown = "" if not url or words.strip() in (url, url.removeprefix("mailto:")) else f" ({escape(url)})"
+        return f"</span>{shown}"
+    return "</a>" if addresses.honest(words, url) else f"</a> ({escape(url)})"
+
+
+def _followed(url: str) -> bool:
+    return url.startswith("http") and bool(addresses.target(url))
