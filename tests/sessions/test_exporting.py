@@ -43,7 +43,7 @@ from agentcli.extras.importers.sessions import Imported, read
 from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.exporting import ExportFormat, collect, export, export_pieces
 from agentcli.sessions.exporting.highlight import HIGHLIGHT_LIMIT, _language_of_ending, _remembered, language_of
-from agentcli.sessions.exporting.html import _plain
+from agentcli.sessions.exporting.html import plain
 from agentcli.sessions.exporting.markdown import fence
 from agentcli.sessions.exporting.rendering import _PLAIN, _parser, rendered
 from agentcli.sessions.in_memory import MemorySession
@@ -457,7 +457,7 @@ def test_a_status_that_no_tool_ends_with_is_read_as_an_error(store: Store, tmp_p
     page = export(collect(store.open(info.project_id, info.id, read_only=True)), "html")
     assert "refresh" not in page
     assert "zq" not in page
-    assert '<span class="error">error</span>' in page
+    assert '<span class="error">failed</span>' in page
 
 
 class Full(Disk):
@@ -555,10 +555,10 @@ def test_names_of_files_and_functions_are_no_markup() -> None:
 
 @given(st.text(st.sampled_from("ab \n\t\x00\x1b[1m\x7f\xa0\u200b\ud800é"), max_size=24))
 def test_a_page_has_no_character_that_cannot_be_displayed(text: str) -> None:
-    found = _plain(text)
+    found = plain(text)
     assert is_safe(found)
     assert "\x1b" not in found
-    assert _plain(found) == found
+    assert plain(found) == found
 
 
 @pytest.mark.parametrize("form", ["md", "html"])
@@ -646,4 +646,4 @@ def test_a_code_block_in_markdown_is_fenced_by_more_backticks_than_are_in_it(run
 
 def test_a_text_that_can_be_displayed_is_not_taken_apart() -> None:
     text = "é = '日本'\n\tprint(é)  # 🙂\n"
-    assert _plain(text) is text
+    assert plain(text) is text

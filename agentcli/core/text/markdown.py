@@ -36,6 +36,17 @@ def parser(options: dict[str, Any] | None = None, **more: Any) -> MarkdownIt:
     return made.enable(["table", "strikethrough"])
 
 
+def words(text: str) -> str:
+    """Return the words of a Markdown text on one line, without markup."""
+    found = [
+        each.content
+        for token in parser().parse(text)
+        for each in (token.children or [token])
+        if each.type in ("text", "code_inline", "fence", "code_block")
+    ]
+    return " ".join(" ".join(found).split())
+
+
 def _tasks(state: StateCore) -> None:
     for item, paragraph, inline in zip(state.tokens, state.tokens[1:], state.tokens[2:], strict=False):
         if item.type != "list_item_open" or paragraph.type != "paragraph_open" or not inline.children:

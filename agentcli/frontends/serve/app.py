@@ -21,17 +21,23 @@ from agentcli.core.errors import AgentError, InputError
 from agentcli.core.streams import closing
 from agentcli.core.tasks import start_task
 from agentcli.frontends.serve.access import Access, Grant
-from agentcli.frontends.serve.drawing import drawn
+from agentcli.frontends.serve.drawing import drawn, drawn_diff, drawn_reply
 from agentcli.frontends.serve.guard import Guard
-from agentcli.frontends.serve.machine import Machine, newest_info, records_after
+from agentcli.frontends.serve.machine import Machine, last_words, newest_info, records_after
 from agentcli.frontends.serve.new_sessions import Starter
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.summaries import is_subagent
 
 LISTED = 100
 """Stored sessions that are listed."""
+WITH_WORDS = 20
+"""Stored sessions that are listed with the beginning of their newest answer."""
+MODELS = 12
+"""Models of stored sessions that are offered for new ones."""
 LISTED_FOR = 5.0
 """Seconds after which the stored sessions are listed again."""
+DRAWN = 100_000
+"""Characters of a reply or a diff that are drawn at once."""
 SHOWN = 200
 """Records of a transcript that are drawn at once."""
 EARLIER = 100
@@ -48,6 +54,8 @@ _FILES = {
 }
 
 T = TypeVar("T")
+Listed = tuple[list[Mapping[str, Any]], list[str], list[str]]
+"""Stored sessions, folders and models for new ones."""
 Endpoint = Callable[[Request], Awaitable[Response]]
 Answer = Callable[[Request, Grant], Awaitable[Response]]
 
@@ -58,7 +66,7 @@ class Server:
     def __init__(self, machine: Machine, access: Access, starts: Starter) -> None:
         self._machine, self._access, self._starts = machine, access, starts
         self._readers = 0
-        self._listed: tuple[list[Mapping[str, Any]], list[str]] | None = None
+        self._listed: Listed | None = None
         self._listed_at = 0.0
 
     def app(self, names: tuple[str, ...] = ()) -> Guard:
@@ -68,10 +76,13 @@ class Server:
             *(Route(path, _file, methods=["GET"]) for path in _FILES),
             Route("/api/login", _with_errors(self._log_in), methods=["POST"]),
             *(
-                Route(path, self._with_grant(answer, writes=method == "POST"), methods=[method])
+                Route(
+                    path, self._with_grant(answer, writes=method == "POST" and answer != self._drawn), methods=[method]
+                )
                 for path, method, answer in (
                     ("/api/logout", "POST", self._log_out),
                     ("/api/link", "POST", self._link),
+                    ("/api/drawn", "POST", self._drawn),
                     ("/api/sessions", "GET", self._list),
                     ("/api/sessions", "POST", self._new),
                     (session, "GET", self._state),
@@ -118,39 +129,54 @@ class Server:
     async def _list(self, request: Request, grant: Grant) -> Response:
         running = [each.to_json() for each in await self._machine.running()]
         known = {each["session"] for each in running}
-        stored, folders = await self._stored()
+        stored, folders, models = await self._stored()
         return JSONResponse(
             {
                 "running": running,
                 "stored": [each for each in stored if each["session"] not in known],
                 "folders": [] if grant.read_only else folders,
+                "models": [] if grant.read_only else models,
                 "read_only": grant.read_only,
             }
         )
 
-    async def _stored(self) -> tuple[list[Mapping[str, Any]], list[str]]:
-        """Return the stored sessions, and the folders for new ones; cached for a while, because there may be thousands."""
+    async def _stored(self) -> Listed:
+        """Return the stored sessions, and what a new one may use; cached for a while, because there may be thousands."""
         if self._listed is None or time.monotonic() - self._listed_at > LISTED_FOR:
             self._listed = await asyncio.to_thread(self._list_stored)
             self._listed_at = time.monotonic()
         return self._listed
 
-    def _list_stored(self) -> tuple[list[Mapping[str, Any]], list[str]]:
+    def _list_stored(self) -> Listed:
         clean = self._machine.clean
         infos = [info for info in self._machine.store.list() if not is_subagent(info)]
-        return [
-            {
-                "session": info.id,
-                "name": clean(info.name),
-                "title": clean(info.title),
-                "folder": info.directory,
-                "state": "ended",
-                "cost": info.cost,
-                "updated": info.time.updated,
-                "shared": False,
-            }
-            for info in infos[:LISTED]
-        ], self._starts.folders(infos)
+        return (
+            [
+                {
+                    "session": info.id,
+                    "name": clean(info.name),
+                    "title": clean(info.title),
+                    "folder": info.directory,
+                    "state": "ended",
+                    "cost": info.cost,
+                    "last": clean(last_words(self._machine.store, info)) if n < WITH_WORDS else "",
+                    "updated": info.time.updated,
+                    "shared": False,
+                }
+                for n, info in enumerate(infos[:LISTED])
+            ],
+            self._starts.folders(infos),
+            list(dict.fromkeys(filter(None, (info.model for info in infos))))[:MODELS],
+        )
+
+    async def _drawn(self, request: Request, _: Grant) -> Response:
+        """Draw a reply that arrives, as far as it has come, or the diff of a question."""
+        asked = await _body(request)
+        diff, text = _text(asked, "diff"), _text(asked, "text")
+        if len(diff) + len(text) > DRAWN:
+            raise InputError(f"At most {DRAWN:,} characters are drawn at once.")
+        drawing = (drawn_diff, diff, _text(asked, "path")) if diff else (drawn_reply, text)
+        return JSONResponse(await asyncio.to_thread(*drawing))
 
     async def _state(self, request: Request, _: Grant) -> Response:
         return JSONResponse(await self._snapshot(self._info(request)))

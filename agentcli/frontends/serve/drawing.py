@@ -11,7 +11,8 @@ from typing import Any
 
 from agentcli.core.message import Message, ToolCall, ToolResult
 from agentcli.core.record import Record
-from agentcli.sessions.exporting.html import markup
+from agentcli.sessions.exporting.html import markup, plain
+from agentcli.sessions.exporting.rendering import closed_part, diff_rows
 from agentcli.sessions.exporting.transcript import Clean, entries
 
 TAGS = frozenset(
@@ -79,6 +80,17 @@ def drawn(records: Sequence[Record], clean: Clean, after: int = 0) -> list[Mappi
     return [{"seq": seq, "tree": tree} for seq, tree in groups.items()]
 
 
+def drawn_reply(text: str) -> Mapping[str, Any]:
+    """Return the drawing of a reply that grows: its finished blocks with the number of their lines, and the open one."""
+    closed, growing, lines = closed_part(plain(text), HIGHLIGHTED)
+    return {"closed": tree_of([closed]), "lines": lines, "open": tree_of([growing])}
+
+
+def drawn_diff(diff: str, path: str) -> Mapping[str, Any]:
+    """Return the drawing of a unified diff; `path` names its file if the diff does not."""
+    return {"open": tree_of([diff_rows(plain(diff), path, HIGHLIGHTED)])}
+
+
 def tree_of(pieces: Iterable[str]) -> list[Any]:
     """Return the elements of pieces of markup, without disallowed elements and attributes; their texts stay."""
     parser = _Trees()
@@ -115,6 +127,8 @@ def _allowed(tag: str, name: str, value: str) -> bool:
     match tag, name:
         case _, "class" | "alt":
             return True
+        case "ol", "start":
+            return value.isascii() and value.isdecimal()
         case "a", "href":
             return value.startswith(("https://", "http://"))
         case "img", "src":

@@ -14,6 +14,7 @@ from agentcli.core.errors import InputError
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.record import Record
 from agentcli.core.streams import closing
+from agentcli.core.text.markdown import words
 from agentcli.frontends.run.events import to_json
 from agentcli.frontends.run.results import record_events
 from agentcli.frontends.serve import client
@@ -195,7 +196,7 @@ def last_words(store: Store, info: SessionInfo) -> str:
     """Return the beginning of the newest answer, in one line."""
     for record in islice(newest_records(store, info), _LOOKED_AT):
         if isinstance(record.body, Message) and record.body.role == "assistant" and record.body.text.strip():
-            return " ".join(record.body.text[: 2 * WORDS].split())[:WORDS]
+            return words(record.body.text[: 2 * WORDS])[:WORDS]
     return ""
 
 

@@ -27,6 +27,8 @@ from agentcli.sessions.storage.records import Through
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _SPEAKERS = {"user": "You", "assistant": "Agent"}
+_STATUSES = {"success": "✓", "error": "failed", "unanswered": "no result"}
+_ASIDES = {"reminder": "Added by agentcli", "thinking": "Thinking", "summary": "Summary"}
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|.)")
 _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
@@ -83,11 +85,11 @@ def markup(entry: Entry, limit: int = HIGHLIGHT_LIMIT) -> Iterator[str]:
     """
     match entry:
         case MessageText(seq, time, speaker, text):
-            body = rendered(_plain(text), limit) if speaker == "assistant" else _text(text)
+            body = rendered(plain(text), limit) if speaker == "assistant" else _text(text)
             who = f'<a class="who" href="#r{seq}">{_text(_SPEAKERS.get(speaker, speaker))} · {_text(time[11:16])}</a>'
             yield f'<section class="{_text(speaker)}" id="r{seq}">{who}<div class="words">{body}</div></section>'
         case Aside(_, label, text):
-            yield f"<details><summary>{_text(label)}</summary>{_pre(text)}</details>"
+            yield f"<details><summary>{_text(_ASIDES.get(label, label))}</summary>{_pre(text)}</details>"
         case Picture(_, mime, data) if mime in _PICTURES:
             yield f'<p><img alt="image" src="data:{mime};base64,{escape(data)}"></p>'
         case Picture(_, mime, _):
@@ -100,18 +102,18 @@ def markup(entry: Entry, limit: int = HIGHLIGHT_LIMIT) -> Iterator[str]:
 
 def _call(entry: Call, limit: int) -> str:
     name, subject, status = map(_text, (entry.call.name, entry.subject, entry.status))
-    head = f'<b>{name}</b> <code>{subject}</code> <span class="{status}">{status}</span>'
+    head = f'<b>{name}</b> <code>{subject}</code> <span class="{status}">{_STATUSES.get(status, status)}</span>'
     blocks = [_given(entry, name, value, limit) for name, value in entry.call.input.items()]
     if entry.result is not None:
         diff = entry.result.metadata.get("diff")
         if isinstance(diff, str) and diff:
-            blocks.append(diff_rows(_plain(diff), str(entry.call.input.get("file_path", "")), limit))
+            blocks.append(diff_rows(plain(diff), str(entry.call.input.get("file_path", "")), limit))
         blocks.append(f'<div class="label">result</div>{_pre(entry.result.output)}')
     return f'<details id="c{entry.seq}"><summary>{head}</summary>{"".join(blocks)}</details>'
 
 
 def _given(entry: Call, name: str, value: Any, limit: int) -> str:
-    text = _plain(pretty(value))
+    text = plain(pretty(value))
     if "\n" not in text and len(text) < 80 and name != "command":
         return f'<div><span class="label">{_text(name)}</span> <code>{escape(text)}</code></div>'
     language = language_of(name, entry.call.input)
@@ -123,9 +125,9 @@ def _pre(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(_plain(text))
+    return escape(plain(text))
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Return the text without terminal escape sequences; characters that could deceive a reader are spelled out."""
     return safe(_ESCAPES.sub("", text) if "\x1b" in text else text)

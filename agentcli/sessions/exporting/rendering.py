@@ -34,20 +34,18 @@ def rendered(text: str, limit: int = HIGHLIGHT_LIMIT) -> str:
 
 
 def closed_part(text: str, limit: int = HIGHLIGHT_LIMIT) -> tuple[str, str, int]:
-    """Render a growing text: the blocks that cannot change any more, the open one, and the characters of the former."""
+    """Render a growing text: the blocks that cannot change any more, the open one, and the lines of the former."""
     parser = _parser(limit)
     tokens = parser.parse(text)
     starts = [n for n, token in enumerate(tokens) if token.level == 0 and token.nesting >= 0 and token.map]
     if not starts:
         return "", rendered(text, limit), 0
     last = starts[-1]
-    first_line = (tokens[last].map or [0])[0]
-    length = len("\n".join(text.split("\n")[:first_line])) + (first_line > 0)
 
     def html(part: Sequence[Token]) -> str:
         return str(parser.renderer.render(part, parser.options, {}))
 
-    return html(tokens[:last]), html(tokens[last:]), length
+    return html(tokens[:last]), html(tokens[last:]), (tokens[last].map or [0])[0]
 
 
 def diff_rows(diff: str, path: str = "", limit: int = HIGHLIGHT_LIMIT) -> str:

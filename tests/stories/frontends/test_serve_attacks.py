@@ -87,6 +87,8 @@ ATTACKS: dict[str, tuple[Attack, int | tuple[int, ...]]] = {
     "token as a cookie": (lambda t: t.bare("GET", "/api/sessions", cookie=f"token={t.token}"), 401),
     "two tokens": (lambda t: t.bare("GET", "/api/sessions", authorization=f"Bearer x, Bearer {t.token}"), 401),
     "token as a password": (lambda t: t.bare("GET", "/api/sessions", authorization=f"Basic {t.token}"), 401),
+    "drawing without a token": (lambda t: t.bare("POST", "/api/drawn", b'{"text": "x"}', **JSON), 401),
+    "drawing of too much": (lambda t: t.post("/api/drawn", {"text": "x" * 100_001}), 400),
     "link used twice": (lambda t: t.bare("POST", "/api/login", json.dumps({"code": t.code}).encode(), **JSON), 401),
     "rebinding": (lambda t: t.approve(host="evil.example"), 421),
     "rebinding with the port": (lambda t: t.approve(host=f"evil.example:{t.port}"), 421),

@@ -18,6 +18,7 @@ from tests.frontends.serve.server import Serving
 pytestmark = [pytest.mark.ecosystem, pytest.mark.skipif(not INSTALLED, reason="needs chromium and chromedriver")]
 
 EVIL = "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>\"'><svg onload=alert(1)>"
+IN_VIEW = "const box = document.querySelector(arguments[0]).getBoundingClientRect(); return box.height > 0 && box.top >= 0 && box.bottom <= innerHeight"
 MARKDOWN = "I'll **fix** it.\n\n```python\nprint('x')\n```\n\n| name | value |\n|---|---|\n| a | 1 |\n"
 
 
@@ -75,7 +76,11 @@ def test_a_session_is_started_approved_and_read(program: Program, browser: Brows
         browser.type("#first", "Change the greeting")
         browser.click("Start")
         browser.until("Yes, and all edits in this session")
-        assert "+print('hello ')" in browser.text(".question pre")
+        browser.until("print('hello ')", ".question .diff .added")
+        assert browser.run("return document.querySelector('.question .diff .added .s1') !== null")
+        assert browser.text("#transcript .unanswered") == "waiting for you"
+        assert browser.run(IN_VIEW, "#text")
+        assert browser.run(IN_VIEW, "#stop")
         assert overflow(browser) <= 0
         tree = browser.tree()
         for wanted in (
@@ -101,10 +106,32 @@ def test_a_session_is_started_approved_and_read(program: Program, browser: Brows
         browser.until("Done.", "#transcript")
         browser.until("idle", "#facts")
         assert "fix" in browser.text("#transcript strong")
+        assert browser.text("#questions .question:not(.answered)") == ""
         assert browser.run("return document.querySelectorAll('#transcript table td').length") == 2
         assert overflow(browser) <= 0
         assert browser.run("return document.querySelector('#live').innerText") == ""
         assert browser.log() == []
+
+
+@pytest.mark.parametrize("browser", [(390, True)], indirect=True)
+def test_a_reply_is_drawn_while_it_arrives_and_the_list_says_when_and_what(program: Program, browser: Browser) -> None:
+    long = "# Plan\n\n" + "- [x] **read** https://example.com/docs\n" * 60 + "\n## End\n"
+    with serving(program, {"text": long, "rate": 400}, {"text": "Ask.", "calls": [bash("rm -rf x", 1)]}) as server:
+        browser.open(server.link)
+        browser.until("New session")
+        browser.run("document.querySelector('#mode').value = 'plan'")
+        browser.type("#first", "Plan it")
+        browser.click("Start")
+        browser.until("Plan", "#live h1")
+        browser.until("read", "#live li.task strong")
+        assert browser.run("return document.querySelector('#live a').href") == "https://example.com/docs"
+        assert browser.text("#facts").startswith("works")
+        browser.until("End", "#transcript h2")
+        browser.until("idle", "#facts")
+        assert "plan" in browser.text("#facts")
+        assert browser.run("return document.querySelectorAll('#live li').length") == 0
+        browser.open(f"{server.base}/#")
+        browser.until("now · Plan read https://example.com/docs", "#running")
 
 
 @pytest.mark.parametrize("browser", [(390, False)], indirect=True)
@@ -155,7 +182,7 @@ def test_two_browsers_and_a_terminal_on_one_session_and_the_first_answer_counts(
             phone.until("Yes, once")
             t.until("Yes, once")
             phone.click("Yes, once", ".choices button")
-            browser.until("Answered by the page: Yes, once")
+            browser.until("answered by the page: Yes, once")
             t.until("Answered by the page: Yes, once")
             for each in (browser, phone):
                 each.until("All done.", "#transcript")

@@ -5,6 +5,11 @@ const TAGS = new Set("a b blockquote br code del details div em h1 h2 h3 h4 h5 h
 const RETRY = [500, 1000, 2000, 5000];
 const KEPT = "agentcli-token";
 const STATES = { works: "works", waits: "needs your answer", idle: "idle", ended: "ended" };
+const ORDER = ["waits", "works", "idle", "ended"];
+const PENDING = { works: "running", waits: "waiting for you" }; // a call without a result
+const ASKS = "The model asks";
+const SHOWN = 5000; // milliseconds for which the line about an answered question stays
+const FRAME = 120; // milliseconds between two drawings of the reply that arrives
 const $ = (id) => document.getElementById(id);
 
 let token = sessionStorage.getItem(KEPT) || "";
@@ -31,6 +36,7 @@ function built(tree) {
   if (!TAGS.has(tag)) return document.createTextNode("");
   const made = document.createElement(tag);
   if (typeof attributes.class === "string") made.className = attributes.class;
+  if (tag === "ol" && /^\d{1,9}$/.test(attributes.start || "")) made.start = Number(attributes.start);
   if (tag === "a" && /^https?:\/\//.test(attributes.href || "")) {
     made.href = attributes.href;
     made.rel = "noopener noreferrer";
@@ -116,9 +122,12 @@ async function list() {
     rows($("running"), found.running, "No session is running.");
     rows($("stored"), found.stored, "No session is stored.");
     $("new").hidden = readOnly || !found.folders.length;
-    const chosen = $("folder").value;
-    $("folder").replaceChildren(...found.folders.map((each) => element("option", { value: each }, each)));
-    if (found.folders.includes(chosen)) $("folder").value = chosen;
+    offered($("folder"), found.folders.map((each) => [each, each]));
+    offered($("model"), [["", "As configured"], ...found.models.map((each) => [each, shortModel(each)])]);
+    $("notify").hidden = !canAsk();
+    for (const each of found.running) if (each.state === "waits") notify(each.name || each.title, each.session);
+    const waiting = found.running.filter((each) => each.state === "waits").length;
+    document.title = waiting ? `(${waiting}) needs your answer · agentcli` : "agentcli";
   } catch (error) {
     if (!token) return;
     $("connection").textContent = error instanceof Refusal ? error.message : "No connection. Trying again.";
@@ -126,24 +135,61 @@ async function list() {
   if (!open && token) polling = setTimeout(list, document.hidden ? 20000 : 3000);
 }
 
+// The choices of a field, without losing the one that is made.
+function offered(field, choices) {
+  const chosen = field.value;
+  field.replaceChildren(...choices.map(([value, words]) => element("option", { value }, words)));
+  if (choices.some(([value]) => value === chosen)) field.value = chosen;
+}
+
 function rows(place, sessions, none) {
   const focused = document.activeElement && document.activeElement.getAttribute("href");
-  const made = sessions.map((each) => {
-    const cost = each.cost === null ? "" : ` · $${each.cost.toFixed(2)}`;
-    const state = element("span", { class: `state ${each.state}` }, STATES[each.state] + (each.shared || each.state === "ended" ? "" : "?"));
+  const sorted = [...sessions].sort((one, other) => ORDER.indexOf(one.state) - ORDER.indexOf(other.state) || (one.updated < other.updated ? 1 : -1));
+  const made = sorted.map((each) => {
+    const cost = each.cost === null ? "" : `$${each.cost.toFixed(2)}`;
+    const state = each.state === "ended" ? "" : element("span", { class: `state ${each.state}` }, STATES[each.state] + (each.shared ? "" : "?"));
     return element("li", {}, element("a", { href: `#s=${encodeURIComponent(each.session)}` },
-      state, each.name || each.title || each.session, element("span", { class: "note" }, `${each.folder}${cost}`),
-      each.last ? element("span", { class: "note" }, each.last) : ""));
+      state, each.name || each.title || each.session,
+      element("span", { class: "note" }, [ago(each.updated), each.last].filter(Boolean).join(" · ")),
+      element("span", { class: "note", title: each.folder }, [lastPart(each.folder), cost].filter(Boolean).join(" · "))));
   });
   place.replaceChildren(...(made.length ? made : [element("li", { class: "note" }, none)]));
   if (focused) for (const link of place.querySelectorAll("a")) if (link.getAttribute("href") === focused) link.focus();
+}
+
+const lastPart = (path) => path.split("/").filter(Boolean).pop() || path;
+const shortModel = (model) => model.split("/").slice(1).join("/").split("/").pop() || model;
+
+function ago(time) {
+  const minutes = Math.floor((Date.now() - Date.parse(time)) / 60000);
+  if (!time || Number.isNaN(minutes)) return "";
+  if (minutes < 1) return "now";
+  if (minutes < 60) return `${minutes} min ago`;
+  if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ago`;
+  return `${Math.floor(minutes / 1440)} days ago`;
+}
+
+// A notification of a question, once for each, while nobody looks at the page.
+const noticed = new Set();
+const canAsk = () => isSecureContext && "Notification" in window && Notification.permission === "default";
+
+function notify(title, key) {
+  if (!document.hidden || noticed.has(key)) return;
+  noticed.add(key);
+  if (navigator.vibrate) navigator.vibrate(200);
+  if (!("Notification" in window) || Notification.permission !== "granted") return;
+  try {
+    new Notification("agentcli needs your answer", { body: title, tag: key });
+  } catch {
+    // Some phones show notifications only for installed pages.
+  }
 }
 
 async function start() {
   $("start").disabled = true;
   $("start-error").textContent = "";
   try {
-    const answer = await call("/api/sessions", { folder: $("folder").value, text: $("first").value });
+    const answer = await call("/api/sessions", { folder: $("folder").value, text: $("first").value, mode: $("mode").value, model: $("model").value });
     $("first").value = "";
     location.hash = `s=${answer.session}`;
   } catch (error) {
@@ -162,7 +208,7 @@ function leave() {
 async function enter(id) {
   leave();
   clearTimeout(polling);
-  const session = { id, stop: new AbortController(), cursor: "", records: 0, first: 0, text: "", thought: "", state: "", drawing: null, again: false };
+  const session = { id, stop: new AbortController(), cursor: "", records: 0, first: 0, text: "", thought: "", closed: 0, reply: 0, writing: false, facts: {}, drawing: null, again: false };
   open = session;
   show("session");
   $("title").textContent = id;
@@ -200,6 +246,7 @@ async function reload(session) {
   session.first = found.first;
   $("earlier").hidden = found.first <= 1;
   session.cursor = found.state.cursor;
+  forget(session);
   session.text = found.state.partial.text;
   session.thought = found.state.partial.thinking;
   live(session);
@@ -224,6 +271,17 @@ function draw(session, found) {
     }
   }
   session.records = Math.max(session.records, found.until);
+  statuses(session);
+}
+
+// Say of each call without a result what it waits for, and name files from the session's folder on.
+function statuses(session) {
+  const folder = `${session.facts.folder || ""}/`;
+  for (const each of $("transcript").querySelectorAll("summary > code")) {
+    if (each.textContent.startsWith(folder)) each.textContent = each.textContent.slice(folder.length);
+  }
+  const words = PENDING[session.facts.state] || "no result";
+  for (const each of $("transcript").querySelectorAll("span.unanswered")) each.textContent = words;
 }
 
 // Draw what is new on record. Requests do not overlap; one more follows if something came meanwhile.
@@ -310,7 +368,7 @@ function hear(session, event) {
     case "message":
       if (event.delta) session.text += event.text;
       else {
-        if (event.role === "assistant") session.text = session.thought = "";
+        if (event.role === "assistant") forget(session);
         session.settled = true;
         refresh(session);
       }
@@ -319,7 +377,7 @@ function hear(session, event) {
       if (event.delta) session.thought += event.text;
       return true;
     case "restarted":
-      session.text = session.thought = "";
+      forget(session);
       return true;
     case "tool_call":
     case "tool_result":
@@ -356,13 +414,47 @@ function hear(session, event) {
   }
 }
 
+// Nothing of a reply is left: its message is in the transcript, or it is sent again.
+function forget(session) {
+  session.text = session.thought = "";
+  session.closed = 0; // lines of it that are drawn for good
+  session.reply += 1;
+}
+
 function live(session) {
   const bottom = atBottom();
-  const kept = [];
-  if (session.thought) kept.push(element("div", { class: "thought" }, session.thought));
-  if (session.text) kept.push(element("div", {}, session.text));
-  $("live").replaceChildren(...kept);
+  const place = $("live");
+  if (place.dataset.reply !== String(session.reply)) {
+    place.dataset.reply = session.reply;
+    place.replaceChildren(element("div", { class: "thought" }), element("div", { class: "words" }), element("div", { class: "words" }));
+  }
+  place.firstChild.textContent = session.text ? "" : session.thought;
+  if (session.text) write(session);
   if (bottom) down();
+}
+
+// Draw the reply as it arrives: the server draws what has come since the last finished block.
+async function write(session) {
+  if (session.writing) return;
+  session.writing = true;
+  const [, closed, growing] = $("live").children;
+  const reply = session.reply;
+  for (let seen = ""; open === session && session.reply === reply && seen !== session.text; ) {
+    seen = session.text;
+    const rest = seen.split("\n").slice(session.closed).join("\n");
+    const found = await call("/api/drawn", { text: rest }, session.stop.signal).catch(() => null);
+    if (open !== session || session.reply !== reply) break;
+    const bottom = atBottom();
+    if (found) {
+      closed.append(...found.closed.map(built));
+      growing.replaceChildren(...found.open.map(built));
+      session.closed += found.lines;
+    } else growing.replaceChildren(element("div", { class: "plain" }, rest));
+    if (bottom) down();
+    await new Promise((done) => setTimeout(done, FRAME));
+  }
+  session.writing = false;
+  if (open === session && session.reply !== reply && session.text) live(session);
 }
 
 function facts(session, state) {
@@ -371,25 +463,26 @@ function facts(session, state) {
   $("title").textContent = known.name || known.session || session.id;
   document.title = `${STATES[known.state]} · ${$("title").textContent}`;
   const cost = typeof known.cost === "number" ? `$${known.cost.toFixed(2)}` : "";
-  $("facts").replaceChildren(element("span", { class: known.state }, STATES[known.state]),
-    ["", known.doing, known.model, known.mode, cost, known.folder].filter((each, n) => !n || each).join(" · "));
+  const words = [known.doing, shortModel(known.model || ""), known.mode, cost, lastPart(known.folder || "")].filter(Boolean).join(" · ");
+  $("facts").replaceChildren(element("span", { class: `state ${known.state}` }, STATES[known.state]), ` ${words}`);
+  $("facts").title = [known.model, known.folder].filter(Boolean).join(" · ");
   const may = !readOnly && (known.shared || known.state === "ended");
   $("steer").hidden = !may;
-  $("stop").disabled = known.state !== "works" && known.state !== "waits";
+  $("stop").hidden = known.state !== "works" && known.state !== "waits";
+  statuses(session);
 }
 
 const atBottom = () => innerHeight + scrollY >= document.documentElement.scrollHeight - 80;
 const down = () => scrollTo(0, document.documentElement.scrollHeight);
 
-function preview(kind, text) {
-  const place = element("pre", { tabindex: "0", "aria-label": kind === "diff" ? "Change" : "Whole call" });
-  if (kind !== "diff") {
-    place.textContent = kind === "command" ? `$ ${text}` : text;
-    return place;
-  }
-  for (const line of text.replace(/\n$/, "").split("\n")) {
-    const sort = /^(\+\+\+|---|@@)/.test(line) ? "hunk" : line[0] === "+" ? "added" : line[0] === "-" ? "removed" : "";
-    place.append(sort ? element("span", { class: sort }, line) : `${line}\n`);
+function preview(kind, text, path) {
+  const place = element("pre", { tabindex: "0", "aria-label": kind === "diff" ? "Change" : "Whole call" }, kind === "command" ? `$ ${text}` : text);
+  if (kind === "diff") {
+    call("/api/drawn", { diff: text, path: path || "" }).then((found) => {
+      const diff = found.open.map(built)[0];
+      for (const name of ["tabindex", "aria-label"]) diff.setAttribute(name, place.getAttribute(name));
+      place.replaceWith(diff);
+    }).catch(() => {});
   }
   return place;
 }
@@ -397,7 +490,7 @@ function preview(kind, text) {
 function ask(session, question) {
   const id = `q${question.hash}`;
   if (document.getElementById(id)) return;
-  const heading = element("h2", { tabindex: "-1", id: `${id}-title` }, question.kind === "questions" ? "The model asks" : question.title);
+  const heading = element("h2", { tabindex: "-1", id: `${id}-title` }, question.kind === "questions" ? ASKS : question.title);
   const place = element("section", { class: `question${question.careful ? " careful" : ""}`, id, role: "group", "aria-labelledby": `${id}-title` }, heading);
   const note = element("p", { role: "alert" });
   if (question.kind === "questions") askModel(session, question, place, note);
@@ -407,17 +500,20 @@ function ask(session, question) {
   $("questions").append(place);
   if (bottom) down();
   if (document.activeElement === document.body) heading.focus({ preventScroll: true });
+  notify(heading.textContent, id);
 }
 
 function askCall(session, question, place, note) {
-  for (const text of [question.description, question.why, question.kind === "command" ? "" : question.subject]) {
+  const known = question.kind === "command" || question.title.startsWith(question.subject);
+  for (const text of [question.description, question.why, known ? "" : question.subject]) {
     if (text) place.append(element("p", { class: "note" }, text));
   }
-  place.append(preview(question.kind, question.preview));
+  place.append(preview(question.kind, question.preview, question.subject));
   for (const other of question.others) {
-    place.append(element("p", {}, `Also in this reply: ${other.title}`), preview(other.kind, other.preview));
+    place.append(element("p", {}, `Also in this reply: ${other.title}`), preview(other.kind, other.preview, other.title));
   }
-  if (question.unsaved) place.append(element("p", { class: "note" }, `No rule can be saved for it: ${question.unsaved}.`));
+  const saves = question.choices.some((each) => ["prefix", "everywhere", "always"].includes(each.choice));
+  if (question.unsaved && !saves) place.append(element("p", { class: "note" }, `No rule can be saved for it: ${question.unsaved}.`));
   for (const each of question.choices) labels.set(`${question.hash} ${each.choice}`, each.label);
   if (readOnly) return;
   const reason = element("input", { type: "text", id: `r${question.hash}`, autocomplete: "off" });
@@ -430,13 +526,13 @@ function askCall(session, question, place, note) {
 
 function askModel(session, question, place, note) {
   const fields = question.questions.map((asked, number) => {
-    const field = element("input", { type: "text", id: `a${number}-${question.hash}`, autocomplete: "off" });
-    place.append(element("label", { for: field.id }, asked.question));
+    const field = element("input", { type: "text", id: `a${number}-${question.hash}`, autocomplete: "off", placeholder: asked.choices.length ? "Another answer" : "" });
+    const choices = element("div", { class: "choices" });
     for (const each of asked.choices) {
       const choose = () => { field.value = asked.multiple && field.value ? `${field.value}, ${each.label}` : each.label; };
-      if (!readOnly) place.append(element("button", { type: "button", click: choose }, each.description ? `${each.label}: ${each.description}` : each.label));
+      if (!readOnly) choices.append(element("button", { type: "button", click: choose }, each.description ? `${each.label}: ${each.description}` : each.label));
     }
-    place.append(field);
+    place.append(element("label", { for: field.id }, asked.question), choices, field);
     field.disabled = readOnly;
     return field;
   });
@@ -460,12 +556,13 @@ async function give(session, question, place, note, answer) {
 function answered(event) {
   const place = document.getElementById(`q${event.hash}`);
   if (!place) return;
-  const heading = place.querySelector("h2").textContent;
+  const title = place.querySelector("h2").textContent;
+  const heading = title === ASKS ? "The model's question:" : title;
   const choice = labels.get(`${event.hash} ${event.choice}`) || "";
   place.className = "question answered";
   place.removeAttribute("id");
-  place.replaceChildren(element("p", { role: "status" }, `${heading} Answered by ${event.by}${choice ? `: ${choice}` : ""}.`));
-  setTimeout(() => place.remove(), 8000);
+  place.replaceChildren(element("p", { role: "status" }, `${heading} answered by ${event.by}${choice ? `: ${choice}` : ""}.`));
+  setTimeout(() => place.remove(), SHOWN);
 }
 
 async function say() {
@@ -504,6 +601,7 @@ async function route() {
 addEventListener("hashchange", route);
 document.addEventListener("visibilitychange", () => { if (!document.hidden && !open && token) list(); });
 $("start").addEventListener("click", start);
+$("notify").addEventListener("click", () => Notification.requestPermission().then(() => { $("notify").hidden = !canAsk(); }));
 $("earlier").addEventListener("click", earlier);
 $("send").addEventListener("click", say);
 $("stop").addEventListener("click", stop);
