@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import io
 import re
 import tokenize
@@ -76,7 +77,10 @@ def sentences(code: str) -> Iterator[tuple[int, str]]:
 
 
 def _split(text: str) -> Iterator[str]:
-    for paragraph in re.split(r"\n\s*\n", text):
+    """Sentences of a text; an indented block is an example."""
+    for paragraph in re.split(r"\n\s*\n", inspect.cleandoc(text)):
+        if paragraph.startswith(" "):
+            continue
         yield from re.split(r"(?<=[.!?])\s+", " ".join(paragraph.split()))
 
 

@@ -204,10 +204,9 @@ def no_tool(name: str, known: Collection[str]) -> str:
 
 
 def own_rule(rule: str) -> str:
-    """Return a permission rule with our name of its tool, `Bash(git add:*)` as `bash(git add:*)`; empty for an unknown
-    tool.
+    """Return a permission rule with our name of its tool; empty for an unknown tool.
 
-    Tools of servers have the same names everywhere.
+    `Bash(git add:*)` becomes `bash(git add:*)`. Tools of servers have the same names everywhere.
     """
     name, paren, rest = rule.strip().partition("(")
     own = name if "__" in name else known_as(name)

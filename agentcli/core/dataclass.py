@@ -35,7 +35,10 @@ else:
         return decorate
 
     def replace(value: Any, /, **changes: Any) -> Any:
-        """Return a copy with other values of some fields, like the standard library's `replace` but faster; only for classes of this decorator."""
+        """Return a copy with other values of some fields, like the standard library's `replace` but faster.
+
+        It accepts only classes of this decorator.
+        """
         cls = value.__class__
         places, values = _copied.get(cls) or _copied.setdefault(cls, _reader(cls))
         arguments = list(values(value))

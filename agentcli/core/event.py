@@ -140,8 +140,9 @@ class Retrying:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Backpressure: the next request waits `delay` seconds because a budget runs low, or the provider has refused other
-    requests with its key.
+    """Backpressure: the next request waits `delay` seconds.
+
+    `reason` is a low budget, or an earlier refusal of requests with its key.
     """
 
     delay: float
@@ -166,7 +167,8 @@ class Noticed:
 class TurnEnded:
     """The turn is over and the history is valid. `text` is the final answer; `error` is set if it failed.
 
-    `verified` tells whether the session's calls show what the answer claims, such as that tests pass; None if it claims nothing.
+    `verified` is True if the session's calls prove the answer's claims, such as that tests pass. It is None if the
+    answer claims nothing.
     """
 
     ending: Ending

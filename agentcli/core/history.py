@@ -41,24 +41,22 @@ class NeedsReplay(Exception):
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """State in force: the records of the view, and everything folded from the others.
-
-    `entries` are messages and tool results, oldest first, from the newest compaction's `kept_from` on, plus what it
-    kept from before. `cleared` and `cleared_inputs` map a call id to the seq of the prune that cleared its output and
-    its input. `held` are calls whose output or input the provider drops itself, so that they are sent whole, like
-    thoughts before `held_thinking`. `turn` counts the user's prompts. `undone` are ranges from an edit to its undo, as
-    the seqs of both, in which the model saw a different view. `usage` and `cost` (USD, None if no price is known)
-    include records that were undone. Records up to number `foreign` came from an external file: their account, model,
-    mode, policy, system prompt, tools, folder and states of features are ignored. `folder` is where commands start, if
-    they have left the session's folder. `features` are the newest recorded states of features.
-    """
+    """Current state: the records of the view, and everything folded from the others."""
 
     entries: tuple[Record, ...] = ()
+    """Messages and tool results, oldest first, from the newest compaction's `kept_from` on.
+
+    They include what it kept from before.
+    """
     compaction: Record | None = None
     cleared: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
+    """Call id → seq of the prune that cleared its output."""
     cleared_inputs: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
+    """Call id → seq of the prune that cleared its input."""
     held: frozenset[str] = frozenset()
+    """Calls that are sent whole, because the provider itself drops their output or input."""
     held_thinking: int = 0
+    """Thoughts before this seq are sent whole as well."""
     prunes: tuple[Record, ...] = ()
     pins: frozenset[int] = frozenset()
     model: str = ""
@@ -70,14 +68,24 @@ class History:
     system: tuple[str, ...] = ()
     tools: tuple[Mapping[str, Any], ...] = ()
     turn: int = 0
+    """Number of the user's prompts."""
     usage: Usage = field(default_factory=Usage)
+    """Includes records that were undone, like `cost`."""
     cost: float | None = None
+    """USD; None if no price is known."""
     last_seq: int = 0
     undone: tuple[tuple[int, int], ...] = ()
+    """Ranges in which the model saw a different view: the seqs of an edit and of its undo."""
     foreign: int = 0
+    """Records up to this number came from an external file.
+
+    Their account, model, mode, policy, system prompt, tools, folder and states of features are ignored.
+    """
     folder: str = ""
+    """Folder where commands start, if they have left the session's folder."""
     account: str = ""
     features: Mapping[str, Kept] = field(default_factory=dict)
+    """Newest recorded states of features."""
 
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
@@ -122,8 +130,9 @@ class History:
 
 
 def added(history: History, former: History) -> tuple[Record, ...] | None:
-    """Return the entries that follow an earlier history of the session; None if it does not begin with the same
-    entries, for example after an undo.
+    """Return the entries that follow an earlier history of the session.
+
+    Return None if it does not begin with the same entries, for example after an undo.
     """
     known = len(former.entries)
     # Seqs only rise: if the same record is in the same place, everything before it is equal, too.
@@ -235,8 +244,9 @@ def _spent(history: History, usage: Usage, cost: float | None, **changes: Any) -
 
 
 def _carried(history: History, seq: int, body: Compaction) -> History:
-    """Return the history with the sums and settings that a compaction carries, so that a session or its tail can begin
-    with a compaction.
+    """Return the history with the sums and settings that a compaction carries.
+
+    A session or its tail can therefore begin with a compaction.
     """
     carry = body.carry
     if seq > history.foreign:

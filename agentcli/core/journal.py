@@ -69,7 +69,10 @@ class Journal(Protocol):
         ...
 
     def keep_output(self, call_id: str, output: str | bytes, ending: str = ".txt") -> str:
-        """Save a whole tool output, or a file from a tool, and return its path; empty for a file if nothing is stored."""
+        """Save a whole tool output, or a file from a tool, and return its path.
+
+        For a file, the path is empty if nothing is stored.
+        """
         ...
 
     def output(self, path: str) -> str:
@@ -100,10 +103,9 @@ class Journal(Protocol):
         ...
 
     def marks(self, terms: Sequence[str], newest: int | None = None, until: float = math.inf) -> Iterator[Mark]:
-        """Yield the records up to number `newest` that have texts, newest first, each with the terms that it may
-        contain, ignoring case.
+        """Yield the records up to number `newest` that have texts, newest first.
 
-        Reads no record. Raises OutOfTime like `candidates`.
+        Each has the terms that it may contain, ignoring case. Reads no record. Raises OutOfTime like `candidates`.
         """
         ...
 
@@ -135,16 +137,17 @@ class SessionText(Protocol):
     def passages(
         self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = math.inf
     ) -> Iterator[Passage]:
-        """Yield the passages of this session's records up to number `newest` that may contain the needles, and of this call, newest first.
+        """Yield the passages of this session that may contain the needles, newest first.
 
-        Every match is among them, even in records that were cleared, summarised or rewound since, or inherited by a fork. Raises
-        OutOfTime once `time.monotonic` has passed `until`.
+        They come from the records up to number `newest`, and from this call. Every match is among them, even in records
+        that were cleared, summarised or rewound since, or inherited by a fork. Raises OutOfTime once `time.monotonic`
+        has passed `until`.
         """
 
     def marks(self, terms: Sequence[str], newest: int | None = None, until: float = math.inf) -> Iterator[Mark]:
-        """Yield the records up to number `newest` that have texts, newest first, each with the terms that it may hold, whatever their case.
+        """Yield the records up to number `newest` that have texts, newest first.
 
-        No record is read for it. Raises OutOfTime as `passages` does.
+        Each has the terms that it may contain, ignoring case. Reads no record. Raises OutOfTime like `passages`.
         """
 
     def passages_of(self, mark: Mark) -> Sequence[Passage]:

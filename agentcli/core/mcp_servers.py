@@ -17,12 +17,17 @@ PREFIX = "mcp__"
 TOOL = "tool"
 """Metadata key of a result: the server tool that the gate called."""
 MATCHED, LOADED = "tools", "loaded_tools"
-"""Metadata keys of a search result: the names of the tools found, and their definitions if the model loads them itself.
+"""Metadata keys of a search result: the names of the tools found, and their definitions.
+
+The definitions are there if the model loads them itself.
 """
 SEARCH, CALL = "mcp_search", "mcp_call"
 """The gate: two tools that find and call all other tools of servers."""
 KeepFile = Callable[[str, bytes, str], str]
-"""A function that saves a file under an id, with its extension, and returns its path; empty if nothing is stored."""
+"""A function that saves a file under an id, with its extension, and returns its path.
+
+The path is empty if nothing is stored.
+"""
 _IT = "it "
 Status = Literal["connecting", "connected", "failed", "needs login", "not approved", "disabled"]
 
@@ -34,35 +39,39 @@ def is_answer(result: ToolResult) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ServerTool:
-    """A tool of a server. `name` is `mcp__server__tool`, `tool` the server's own name of it.
-
-    `reads` if the server says that it changes nothing and the user trusts the server; `interacts` if a person must approve
-    each call; `always` if it must come first, before others; `aside` if only a search may find it. `shadows` if a project's
-    server replaces the user's own server of that name.
-    """
+    """A tool of a server."""
 
     name: str
+    """`mcp__server__tool`"""
     server: str
     tool: str
+    """The server's own name of it."""
     description: str
     parameters: Mapping[str, Any]
     reads: bool = False
+    """The server states that it changes nothing, and the user trusts the server."""
     interacts: bool = False
+    """A person must approve each call."""
     always: bool = False
+    """It must come first, before others."""
     aside: bool = False
+    """Only a search may find it."""
     shadows: bool = False
+    """A project's server replaces the user's own server of that name."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """State of a server. `detail` is the reason for it, with the server as its subject (`it …`); `origin` names the file that defines it."""
+    """State of a server."""
 
     name: str
     status: Status
     detail: str = ""
+    """The reason for it, with the server as its subject (`it …`)."""
     tools: int = 0
     instructions: str = ""
     origin: str = ""
+    """The file that defines it."""
     odd: tuple[str, ...] = ()
     """Parts of its answers that were omitted or repaired, with the tool, prompt or resource."""
 

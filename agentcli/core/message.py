@@ -28,7 +28,7 @@ Stop = Literal[
 Source = Literal["", "reminder", "file", "shell", "hook", "compactor", "skill", "inline"]
 """Sources of synthetic texts; the empty source is the speaker's own text.
 
-`inline` is output of a command or file within the user's text, `skill` the body of a skill; both include their own
+`inline` is output of a command or file within the user's text. `skill` is the body of a skill. Both include their own
 tags.
 """
 

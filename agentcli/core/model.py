@@ -103,8 +103,8 @@ class ModelSpec:
     def line_numbers(self) -> LineNumbers:
         """Lines that it reads with numbers unless the user has chosen: the range that it requests by its first line.
 
-        Over the reads of a recorded session numbers add 23 to 28 % of tokens, while edits match text and grep numbers its matches. Its family may
-        need none.
+        Over the reads of a recorded session, numbers add 23 to 28 % of tokens. Edits match text, and grep numbers its
+        matches, so a family of models may need no numbers.
         """
         return self.family.line_numbers
 
@@ -143,7 +143,7 @@ class ToolSchema:
     description: str
     parameters: Mapping[str, Any]
     grammar: str = ""
-    """The Lark grammar of its one text, for models that can write it without JSON; empty if it takes an object."""
+    """The Lark grammar of its one text, for models that can write it without JSON; empty for an object."""
 
     @property
     def raw(self) -> Mapping[str, Any]:
@@ -229,8 +229,11 @@ class Request:
     searches: int = 0
     """Maximum web searches by the provider for this request; 0: none."""
     compaction: str | None = None
-    """Instructions for a summary of all messages by the provider, which is then the whole reply: one text of the compactor, with
-    the provider's own data. The last part of the last message repeats the order in words. None for any other request."""
+    """Instructions for a summary of all messages by the provider; None for any other request.
+
+    The summary is the whole reply: one text of the compactor, with the provider's own data. The last part of the last
+    message repeats the order as text.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,9 +254,7 @@ class UsageSeen:
 
 @dataclass(frozen=True, slots=True)
 class EditsApplied:
-    """Provider's report of content that it cleared from the request: the oldest tool uses, and the thoughts of the
-    oldest turns.
-    """
+    """Oldest tool uses and thoughts that the provider reports as cleared from the request."""
 
     tool_uses: int = 0
     tokens: int = 0
@@ -326,9 +327,9 @@ class Model(Protocol):
         ...
 
     async def count(self, request: Request) -> int | None:
-        """Return the exact size of a prompt in tokens as the provider counts it, or None if it does not count.
+        """Return the exact size of a prompt in tokens as the provider counts it.
 
-        Raises ModelError(cause="not_found") if the endpoint cannot count.
+        Return None if it does not count. Raises ModelError(cause="not_found") if the endpoint cannot count.
         """
         ...
 
@@ -372,8 +373,9 @@ class Family:
     instead: Mapping[str, str] = field(default_factory=dict)
     """A tool that only this family gets, and the tool that it replaces."""
     without: tuple[str, ...] = ()
-    """Tools that it does not get: it was trained on another tool for the same work, and may call that one several times
-    in a reply.
+    """Tools that it does not get.
+
+    It was trained on another tool for the same work, and may call that one several times in a reply.
     """
     freeform: str = ""
     """Ids of models that write a tool's text without JSON, constrained by its grammar, if the wire format supports
@@ -400,7 +402,7 @@ FAMILIES: tuple[Family, ...] = (
         prompt="system-gemini.md",
         line_numbers="never",
     ),
-    # In recordings, 296 of 296 file changes by GPT models were patches; other families fail with patches half of the
+    # In recordings, 296 of 296 file changes by GPT models were patches. Other families fail with patches half of the
     # time.
     Family(
         "GPT",

@@ -110,18 +110,16 @@ class ProviderSummary:
 class Compaction:
     """A summary replaced a part of the view; everything that it covered stays on disk.
 
-    `covers` are the first and last seq that were summarised, `kept_from` the seq of the first record that stays unchanged.
-    `kept` are seqs before `kept_from` that stay verbatim too (primers of `sliding`), `replaced` maps call ids to
-    the summary that replaces their output (`regions`), and `#seq` to the summary that replaces a record's reminders, `cleared` and `cleared_inputs` are calls whose outputs and
-    inputs are cleared in the same step, because it rewrites the cache anyway. `answer` is the model's newest answer if it was summarised: the user may be
-    replying to it. `stands_for` are the first and last seq that the snapshot represents, former snapshots included. Only status `compressed` changes the view.
+    Only status `compressed` changes the view.
     """
 
     trigger: Trigger
     status: CompactionStatus
     policy: str
     covers: tuple[int, int] = (0, 0)
+    """First and last seq that were summarised."""
     kept_from: int = 0
+    """Seq of the first record that stays unchanged."""
     snapshot: str = ""
     ledger: Mapping[str, Any] = field(default_factory=dict)
     pins: tuple[VerbatimText, ...] = ()
@@ -132,15 +130,22 @@ class Compaction:
     usage: Usage = Usage()
     cost: Cost | None = None
     kept: tuple[int, ...] = ()
+    """Seqs before `kept_from` that stay verbatim too: primers of `sliding`."""
     replaced: Mapping[str, str] = field(default_factory=dict)
+    """For `regions`: call id → summary that replaces its output; `#seq` → summary that replaces a record's reminders.
+    """
     drop_thinking_before: int = 0
     continues: bool = False
     note: str = ""
     carry: Carry = Carry()
     cleared: tuple[str, ...] = ()
+    """Calls whose outputs are cleared in the same step, because it rewrites the cache anyway."""
     answer: VerbatimText | None = None
+    """The model's newest answer if it was summarised: the user may be replying to it."""
     stands_for: tuple[int, int] = (0, 0)
+    """First and last seq that the snapshot represents, former snapshots included."""
     cleared_inputs: tuple[str, ...] = ()
+    """Calls whose inputs are cleared in the same step."""
     skills: tuple[VerbatimText, ...] = ()
     """Bodies of skills in use, in their tags."""
     by_provider: ProviderSummary | None = None
@@ -149,23 +154,27 @@ class Compaction:
 
 @dataclass(frozen=True, slots=True)
 class Prune:
-    """The outputs of `call_ids` and the inputs of `inputs` are shown to the model as a marker from now on.
-
-    `tokens` is the number of tokens that this frees. Thinking in assistant messages with a seq below
-    `drop_thinking_before` is dropped too: an edit before a preserved thinking block invalidates the block. With `by`
-    "provider", the provider cleared all this from the previous request, and clears it again from each request that
-    contains it. It shows `restored` calls again.
-    """
+    """The outputs of `call_ids` and the inputs of `inputs` are shown to the model as a marker from now on."""
 
     call_ids: tuple[str, ...]
     tokens: int
+    """Number of tokens that this frees."""
     reason: str
     drop_thinking_before: int = 0
+    """Thinking in assistant messages with a smaller seq is dropped too.
+
+    An edit before a preserved thinking block invalidates the block.
+    """
     inputs: tuple[str, ...] = ()
     outcomes: Mapping[str, str] = field(default_factory=dict)
     """By call id, the line in the marker about how a command ended."""
     by: Editor = ""
+    """`provider` if the provider cleared all this from the previous request.
+
+    It clears it again from each request that contains it.
+    """
     restored: tuple[str, ...] = ()
+    """Calls that the provider shows again."""
 
     @property
     def cleared(self) -> tuple[str, ...]:
@@ -202,7 +211,10 @@ class Unpin:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """A request failed and was made again after `delay` seconds; at `attempt` 0 it was delayed before it was first made."""
+    """A request failed and was made again after `delay` seconds.
+
+    At `attempt` 0, it was delayed before it was first made.
+    """
 
     attempt: int
     delay: float
@@ -239,22 +251,26 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The model, mode or policy was switched. An empty field leaves the former value; `model` is `provider/id`.
-
-    `system` and `tools` (as name, description, parameters) begin every request. They are kept here so that a resumed
-    session sends the same bytes, even if instruction files or this program have changed. `why` is set if the switch was
-    not requested. `folder` is where commands start from now on, as an absolute path. `account` names the account that
-    pays from now on; `USUAL_ACCOUNT` is the usual key.
-    """
+    """The model, mode or policy was switched. An empty field leaves the former value."""
 
     model: str = ""
+    """`provider/id`"""
     mode: str = ""
     policy: str = ""
     system: tuple[str, ...] = ()
+    """Begins every request, together with `tools`.
+
+    They are recorded so that a resumed session sends the same bytes. Instruction files or this program may have changed
+    since then.
+    """
     tools: tuple[Mapping[str, Any], ...] = ()
+    """Name, description and parameters of each tool."""
     why: str = ""
+    """Set if the switch was not requested."""
     folder: str = ""
+    """Absolute path of the folder where commands start from now on."""
     account: str = ""
+    """Name of the account that pays from now on; `USUAL_ACCOUNT` is the usual key."""
 
 
 @dataclass(frozen=True, slots=True)

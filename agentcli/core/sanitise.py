@@ -42,7 +42,7 @@ def safe(text: str) -> str:
     """Return the text with every control, bidi and tag character shown as an escape like `\\x1b` or `\\u202e`.
 
     Newline and tab stay. A carriage return before a newline is dropped, so that text with DOS line ends reads well.
-    The joiners and variation selectors that an emoji or a letter beside them needs stay as well; others, which are invisible,
+    Joiners and variation selectors stay if an emoji or a letter beside them needs them. Others are invisible, so they
     are counted: `⟨U+FE0F×120⟩`.
     """
     if is_safe(text):
@@ -65,8 +65,9 @@ def is_safe(text: str) -> bool:
 
 
 def safe_line(text: str) -> str:
-    """Return the text made safe for one line, such as a title, status or file name: like `safe`, but newlines and tabs
-    are escaped, too.
+    """Return the text made safe for one line, such as a title, status or file name.
+
+    It is like `safe`, but escapes newlines and tabs too.
     """
     return safe(text).replace("\n", "\\n").replace("\t", "\\t")
 

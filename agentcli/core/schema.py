@@ -128,8 +128,9 @@ def _indescribable(hint: Any, where: str) -> UsageError:
 
 
 def check(schema: Mapping[str, Any], value: Any, where: str = "") -> Any:
-    """Return the input with values of a wrong type repaired (`"5"` for 5, null for an absent option). Raises ToolError
-    if that fails.
+    """Return the input with values of a wrong type repaired. Raises ToolError if that fails.
+
+    `"5"` becomes 5, and null stands for an absent option.
     """
     match schema.get("type"):
         case "object":

@@ -10,8 +10,9 @@ Value = TypeVar("Value")
 
 
 class closing(Generic[Value]):
-    """Close a stream when its reader leaves, also after an error: `async with closing(stream) as values: async for
-    value in values`.
+    """Close a stream when its reader leaves, also after an error.
+
+    Use it as `async with closing(stream) as values: async for value in values`.
 
     Otherwise an abandoned generator continues later in its own task, with everything that it has started. A closed
     generator has ended, and so have the streams that it reads with `closing`. Streams that cannot be closed are left

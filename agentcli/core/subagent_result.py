@@ -40,8 +40,9 @@ def purpose(result: ToolResult) -> str:
 
 
 def changed_files(metadata: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Return the files changed by a subagent or a patch: for each its `path`, `additions`, `deletions`, and whether it
-    was `created` or `deleted`.
+    """Return the files changed by a subagent or a patch.
+
+    Each has its `path`, `additions` and `deletions`, and may be marked as `created` or `deleted`.
     """
     files = metadata.get(FILES)
     for file in files if isinstance(files, list | tuple) else ():

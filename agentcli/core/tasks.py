@@ -1,5 +1,6 @@
-"""Tasks and streams of asyncio that end: with their reader, on an interrupt, or in the background with a report of
-their failure.
+"""Tasks and streams of asyncio that end reliably.
+
+They end with their reader or on an interrupt. In the background, they report their failure.
 """
 
 from __future__ import annotations
@@ -109,10 +110,11 @@ async def until_interrupted(
 
 
 async def until_set(interrupt: asyncio.Event | None, stream: AsyncIterator[Result]) -> AsyncGenerator[Result, None]:
-    """Yield the values of a stream as they come, until it ends or `interrupt` is set, which also interrupts a wait.
+    """Yield the values of a stream as they come, until it ends or `interrupt` is set.
 
-    However this generator ends, it closes the stream first: an abandoned async generator would otherwise continue until
-    it is collected. The stream runs in the reader's own task, so it cannot run ahead.
+    An interrupt also ends a wait. However this generator ends, it closes the stream first. Otherwise, an abandoned
+    async generator would continue until it is collected. The stream runs in the reader's own task, so it cannot run
+    ahead.
     """
     loop, interrupt = asyncio.get_running_loop(), interrupt or asyncio.Event()
     rested = loop.time()
@@ -177,7 +179,7 @@ class _Watch:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        # The task's exception refers to its frame, and the frame to this object, which would then live until a garbage
+        # The task's exception refers to its frame, and the frame to this object. It would then live until a garbage
         # collection.
         watcher, self._watcher = self._watcher, None
         if watcher is not None:

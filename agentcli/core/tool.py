@@ -15,28 +15,34 @@ from agentcli.core.schema import WireName
 from agentcli.core.setting import LOWER, Bytes, Range, Seconds, setting
 
 Effect = Literal["none", "read", "write", "run", "network", "ask"]
-"""Effect of a call: nothing (a list, earlier results), read files, write files, run programs, use the network, ask the
-user.
+"""Effect of a call.
+
+`none` is a call such as a list or a look at earlier results. `read` and `write` concern files, and `run` programs.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Boxed:
-    """A command to start inside a sandbox: its argv, and `files`, the contents of further descriptors by number, at
-    most 60 KB each.
-    """
+    """A command to start inside a sandbox."""
 
     argv: Sequence[str]
     files: Mapping[int, bytes] = field(default_factory=dict)
+    """Contents of further descriptors by number, at most 60 KB each."""
 
 
 SubjectKind = Literal["", "command", "url", "file", "patch", "folder"]
-"""Kind of a subject: none, a shell command, a URL, the path of one file, a patch that names its files, the folder of a search."""
+"""Kind of a subject.
+
+`file` is the path of one file, `patch` names its files, and `folder` is that of a search.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The part of a tool's input that permission rules match; empty for a tool of which rules know only the name."""
+    """The part of a tool's input that permission rules match.
+
+    It is empty for a tool that rules only know by name.
+    """
 
     field: str = ""
     """The input field."""
@@ -202,7 +208,7 @@ class ToolLimits:
     line_characters: int = 2_000
     """Maximum characters of one line."""
     bash_output: Bytes = setting(30_000, project="tighten", tighter=LOWER)
-    """Maximum of the output of a command or an MCP tool that the model sees; a file keeps all of it."""
+    """Maximum of the output of a command or an MCP tool that the model sees. A file keeps all of it."""
     bash_timeout: Seconds = setting(120.0, project="tighten", tighter=LOWER)
     """Time after which a command continues in the background, unless the model sets one."""
     bash_timeout_max: Seconds = setting(600.0, project="tighten", tighter=LOWER)
@@ -241,10 +247,11 @@ Wrap = Callable[[Sequence[str]], Boxed]
 
 @dataclass(frozen=True, slots=True)
 class LinePart:
-    """A part of a command line with its own sandbox; `joint` is the operator before it: `&&`, `||` or `;`."""
+    """A part of a command line with its own sandbox."""
 
     text: str
     joint: str = ""
+    """The operator before it: `&&`, `||` or `;`."""
     records: bool = False
     """True if git commits something in it: its sandbox lets only git write to the repository."""
     after_others: bool = False
@@ -312,8 +319,9 @@ class CallScope:
     buffers: Mapping[Path, bytes] = field(default_factory=dict)
     """Unsaved editor content of the files that the call concerns: it replaces the content on disk."""
     objection: Callable[[str], str] = not_judged
-    """The reason why the call may not follow a redirect to another address; empty if the rules treat it like the call's
-    own address.
+    """The reason why the call may not follow a redirect to another address.
+
+    It is empty if the rules treat it like the call's own address.
     """
 
 
@@ -332,7 +340,10 @@ class ToolContext(Protocol):
     scope: CallScope
 
     def keep_output(self, call_id: str, output: str | bytes, ending: str = ".txt") -> str:
-        """Save a whole output, or a file, and return the path for the model; empty for a file if nothing is stored."""
+        """Save a whole output, or a file, and return the path for the model.
+
+        For a file, the path is empty if nothing is stored.
+        """
         ...
 
     def progress(self, call_id: str, text: str) -> None:
@@ -356,19 +367,18 @@ def as_json(_: ToolContext, given: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool that the model can call: `run(ctx, call_id, **input)`; everything else is derived from it.
-
-    `title` describes a call in one line. `preview` is shown to a person before approval, for an edit as a unified diff;
-    it raises ToolError if the edit is impossible. The input of a `foreign` tool is checked by the server that offers
-    it, not here.
-    """
+    """A tool that the model can call."""
 
     schema: ToolSchema
     run: Run
+    """Called as `run(ctx, call_id, **input)`."""
     traits: Traits
     title: Title = lambda _: ""
+    """Describes a call in one line."""
     preview: Preview = as_json
+    """Text for a person before approval; a unified diff for an edit. Raises ToolError if the edit is impossible."""
     foreign: bool = False
+    """The server that offers the tool checks its input."""
     unlisted: Mapping[str, Any] = field(default_factory=dict)
     """JSON Schemas of the parameters that it takes but its schema does not list."""
 

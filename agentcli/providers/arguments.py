@@ -1,4 +1,7 @@
-"""Arguments of a call as JSON text: read strictly, repaired if they have exactly one reading, else kept as they came."""
+"""Arguments of a call as JSON text.
+
+They are read strictly, and repaired if they have exactly one reading. Otherwise, they are kept as they came.
+"""
 
 from __future__ import annotations
 
@@ -80,8 +83,9 @@ def _read(text: str, ended: bool) -> _Read:
 
 
 def _mended(text: str, slips: list[str], ended: bool) -> str | None:
-    """Return the text without stray commas, numbers and brackets, and with missing closing brackets; None if it ends
-    within a string.
+    """Return the text without stray commas, numbers and brackets, and with missing closing brackets.
+
+    Return None if it ends within a string.
     """
     out: list[str] = []
     open_: list[str] = []

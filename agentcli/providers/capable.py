@@ -1,5 +1,6 @@
-"""A model that continues after a refusal: without the part at fault, or without the field that the endpoint does not
-know.
+"""A model that continues after a refusal.
+
+It omits the part at fault, or the field that the endpoint does not know.
 """
 
 from __future__ import annotations
@@ -51,8 +52,9 @@ class WireModel(Model, Protocol):
 class Blames:
     """Reasons of refusals in this process.
 
-    A refusal concerns one request. A part refused again in the next one is omitted from the request after it, then from
-    three, seven and so on. It is tried again each time, because the model may have been updated or the image replaced.
+    A refusal concerns one request. A part refused again in the next one is omitted from the request after it. Later
+    refusals omit it from three requests, seven and so on. It is tried again each time, because the model may have been
+    updated or the image replaced.
     """
 
     def __init__(self) -> None:
@@ -72,8 +74,9 @@ class Blames:
         return left
 
     def answered(self, sent: Request, left: Set[Blamed], blamed: Set[Blamed]) -> Set[Blamed]:
-        """Record an answered request, what it omitted, and what of that was refused; return parts that were never
-        blamed before.
+        """Record an answered request, what it omitted, and what of that was refused.
+
+        Return parts that were never blamed before.
         """
         self._answered |= {image_part(image) for _, image in images_of(sent)}
         self._refused = {each: state for each, state in self._refused.items() if each in left}
@@ -189,11 +192,10 @@ class CapableModel:
         *,
         minimal: bool = False,
     ) -> None:
-        """Wrap a model. `url` and `key` belong to a user's own server, which may state the window; otherwise they are
-        empty.
+        """Wrap a model. `url` and `key` are empty unless a user's own server may state the window.
 
         `explained` turns the error of a refused key into one that names the key. With `minimal`, requests contain only
-        what every server accepts; then a capability that a refusal merely mentions is missing as well.
+        fields that every server accepts. Then a capability that a refusal merely mentions is missing as well.
         """
         self._explained, self._minimal = explained, minimal
         self._model, self._fields, self._memory, self._url, self._key = model, fields, memory, url, key
@@ -229,7 +231,10 @@ class CapableModel:
         self._learn_window(window)
 
     async def _ask_loaded(self) -> None:
-        """Ask a user's own server, once, for the window of the loaded model, which may be smaller than the model's own."""
+        """Ask a user's own server, once, for the window of the loaded model.
+
+        It may be smaller than the model's own.
+        """
         if self._loaded or not self._url or self._model.spec.known:
             return
         import asyncio

@@ -44,9 +44,11 @@ def spec(
     """Return the spec of a model: `provider/model`, a bare id, an alias, a `short_name`, or `script:<name-or-path>`.
 
     A dated id (`claude-sonnet-4-5-20250929`) has the figures of the id without the date. `overrides` maps an id or
-    `provider/id` to fields of ModelSpec; `prices` is a nested table, or several, each valid from the day `since`.
-    `providers` contains the configured providers by name. Prices are those of `today`, an ISO date, by default the
-    current day. An unknown model gets documented defaults, with `known` false.
+    `provider/id` to fields of ModelSpec. Its `prices` is a nested table, or several, each valid from the day `since`.
+    `providers` contains the configured providers by name.
+
+    Prices are those of `today`, an ISO date, by default the current day. An unknown model gets documented defaults,
+    with `known` false.
 
     Raises InputError for an unknown provider or name, ConfigError for an override of an unknown field.
     """
@@ -198,8 +200,8 @@ _STAGES = ("preview", "latest", "exp")
 def _relative(vendor: Provider, model: str) -> ModelSpec | None:
     """Return the assumed spec of a new model of a known line; None for a model of another generation.
 
-    A newer minor version has the figures of the previous one. A new line has the smallest sizes of its generation, and
-    its thinking style if all share one; its prices are unknown.
+    A newer minor version has the figures of the previous one. A new line has the smallest sizes of its generation and
+    no prices. It has the generation's thinking style if all its models share one.
     """
     family, version = _lineage(model)
     same = [each for each in vendor.models if version and _lineage(each.id)[1][:1] == version[:1]]
@@ -294,8 +296,9 @@ def _prices_overridden(
 
 
 def _cache_prices(found: ModelSpec, values: Mapping[str, Any]) -> Prices:
-    """Return the cache's prices if a table has only the fresh input's: Anthropic's shares for explicit caching, else
-    the same price.
+    """Return the cache's prices if a table has only the price of fresh input.
+
+    Explicit caching has Anthropic's shares of that price. Otherwise, the price is the same.
     """
     fresh = values.get("input", 0.0)
     if not isinstance(fresh, int | float):

@@ -53,17 +53,18 @@ def connect(
     passes_on: Callable[[ModelError], bool] = lambda _: False,
     minimal: bool = False,
 ) -> Model:
-    """Make a Model for `spec` that retries, and continues without capabilities that its endpoint lacks, stored in
-    `memory`.
+    """Make a Model for `spec` that retries, and continues without capabilities that its endpoint lacks.
 
-    No SDK is imported before the first request. With `settings` None, the built-in provider of that name is used.
-    `built_in` makes models without a server, by id. `stored` are the variables of `env` that contain stored keys.
+    These are stored in `memory`. No SDK is imported before the first request. With `settings` None, the built-in
+    provider of that name is used. `built_in` makes models without a server, by id. `stored` are the variables of `env`
+    that contain stored keys.
+
     `attended` means that a person may start a local server. If the provider refuses requests, all processes with the
     same folder `gates` space theirs. Errors that `passes_on` are not retried: another account takes over. With
-    `minimal`, its requests contain only what every server accepts.
+    `minimal`, its requests contain only fields that every server accepts.
 
-    Raises CredentialsError if a required key is missing, InputError for an unknown provider or script, ConfigError for
-    an invalid base URL.
+    Raises CredentialsError if a required key is missing, and InputError for an unknown provider or script. Raises
+    ConfigError for an invalid base URL.
     """
     settings = settings or BUILT_IN.get(spec.provider)
     if settings is None:

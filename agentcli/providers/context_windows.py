@@ -45,7 +45,10 @@ def stated_window(url: str, model: str, key: str | None, seconds: float) -> int:
 
 
 def loaded_window(url: str, model: str, key: str | None, seconds: float) -> int:
-    """Ask a server for the window of a loaded model, which may be smaller than the model's own; 0 if it states none."""
+    """Ask a server for the window of a loaded model; 0 if it states none.
+
+    The window may be smaller than the model's own.
+    """
     root = _root(url)
     running = _asked(f"{root}/api/ps", key, seconds).get("models")
     for entry in running if isinstance(running, list) else []:

@@ -1,4 +1,7 @@
-"""Lists of models as endpoints state them, with windows and prices, in the cache folder with the time of the query."""
+"""Lists of models as endpoints state them, with windows and prices.
+
+They are in the cache folder, with the time of the query.
+"""
 
 from __future__ import annotations
 
@@ -30,18 +33,18 @@ _NOTHING: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class EndpointList:
-    """Models of one endpoint at `url`, by id, with the ModelSpec fields that it states, as read at `time`, in seconds
-    since the epoch.
-
-    `left_out` counts models omitted because there are too many; `unusable` those without a usable name.
-    """
+    """Models of one endpoint at `url`."""
 
     provider: str
     url: str = ""
     time: float = 0.0
+    """The time of the query, in seconds since the epoch."""
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: _NOTHING)
+    """The stated fields of ModelSpec, by model id."""
     left_out: int = 0
+    """Number of models omitted because there are too many."""
     unusable: int = 0
+    """Number of models without a usable name."""
 
     def over(self, spec: ModelSpec) -> ModelSpec:
         """Return the spec of an unknown model with what the endpoint states about it."""

@@ -104,8 +104,9 @@ def refusal(
 
 
 def key_refused(error: ModelError, settings: ProviderSettings, env: Mapping[str, str], stored: Set[str]) -> ModelError:
-    """Make the error of a refused key, with the variable that contained it; `stored` are the variables set from stored
-    keys.
+    """Make the error of a refused key, with the variable that contained it.
+
+    `stored` are the variables set from stored keys.
     """
     vendor, used = vendor_name(settings), key_variable(settings, env)
     verb = "denied access with" if error.status == 403 else "rejected"
@@ -157,7 +158,7 @@ _WORDINGS: tuple[tuple[Cause, str], ...] = (
 
 
 def bad_request_cause(text: str) -> Cause:
-    """Return the cause of a 400 by its wording, because vendors have no codes for these; unknown texts are plain 400s."""
+    """Return the cause of a 400 by its wording, because vendors have no codes for these. Unknown texts are plain 400s."""
     lowered = text.lower()
     for cause, wording in _WORDINGS:
         if re.search(wording, lowered, re.DOTALL):

@@ -32,10 +32,11 @@ opened: ContextVar[list[httpx2.Response] | None] = ContextVar("opened", default=
 def http_client(
     settings: ProviderSettings, base_url: str = "", *, without_comments: bool = False
 ) -> httpx2.AsyncClient:
-    """Make a client for requests below a URL. All wait `idle_timeout` for the next byte, whatever limit an SDK sets.
+    """Make a client for requests below a URL. All wait `idle_timeout` for the next byte, even if an SDK sets another
+    limit.
 
-    `without_comments` removes the comments with which proxies keep a connection alive, for an SDK that mistakes them
-    for an unreadable reply. Raises ModelError if the environment specifies an unusable proxy or certificate file.
+    `without_comments` removes the comments with which proxies keep a connection alive. Some SDKs mistake them for an
+    unreadable reply. Raises ModelError if the environment specifies an unusable proxy or certificate file.
     """
     import httpx2
 
@@ -113,10 +114,10 @@ _PROXIES = "The proxy in HTTPS_PROXY, HTTP_PROXY or ALL_PROXY"
 
 
 def tls_context(base_url: str = "") -> ssl.SSLContext:
-    """Return the TLS settings for requests below a URL, shared in the process: loading certificates takes 30 ms and 1
-    MB.
+    """Return the TLS settings for requests below a URL.
 
-    Without TLS none are loaded, so no server would be trusted.
+    The process shares them, because loading certificates takes 30 ms and 1 MB. Without TLS none are loaded, so no
+    server would be trusted.
     """
     if base_url.startswith("http://"):
         return _trusting_nobody()

@@ -12,7 +12,9 @@ from agentcli.core.errors import ModelError
 from agentcli.core.streams import closing
 
 LONGEST_EVENT = 64_000_000
-"""Maximum bytes of one event, and of a response that is not a stream; anything longer is not part of a model's reply.
+"""Maximum bytes of one event, and of a response that is not a stream.
+
+Anything longer is not part of a model's reply.
 """
 LONGEST_REPLY = 1_000_000_000
 """Maximum bytes of all events of a reply."""
@@ -21,15 +23,18 @@ REFUSAL = 1_000_000
 REFUSAL_SECONDS = 20.0
 """Seconds that reading a refusal may take."""
 SLOWEST = 200
-"""Bytes per second below which an unfinished event counts as not sent: even a large event over a slow line is faster.
+"""Bytes per second below which an unfinished event counts as not sent.
+
+Even a large event over a slow line is faster.
 """
 ALIVE = 6
 """Idle timeouts for which comments alone keep a reply alive: proxies send them while a model thinks."""
 
 
 def bounded(response: Any, idle: float) -> None:
-    """Replace a response's stream by a limited one: a refusal is truncated, and an event must come within `idle`
-    seconds of the last.
+    """Replace a response's stream by a limited one.
+
+    A refusal is truncated, and an event must come within `idle` seconds of the last.
     """
     headers = response.headers
     packed = headers.get("content-encoding", "identity") != "identity"

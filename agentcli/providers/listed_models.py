@@ -1,5 +1,6 @@
-"""Models in responses of endpoints: in OpenAI's form with the extra fields of OpenRouter and vLLM, and in LiteLLM's,
-Anthropic's and Google's.
+"""Models in responses of endpoints.
+
+The responses have OpenAI's form, with the extra fields of OpenRouter and vLLM, or LiteLLM's, Anthropic's or Google's.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Windows and prices that the user has read from a file or an address, in the format of models.dev; they override the
-built-in table.
+"""Windows and prices that the user has read from a file or an address.
+
+They have the format of models.dev, and override the built-in table.
 """
 
 from __future__ import annotations
@@ -154,8 +155,9 @@ def _prices(cost: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _long(cost: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]]:
-    """Return the prompt size in tokens above which prices rise (the smallest of several), and the higher prices; 0 if
-    none.
+    """Return the prompt size in tokens above which prices rise, and the higher prices; 0 if they never rise.
+
+    Of several sizes, return the smallest.
     """
     tiers = {}
     for tier in cost.get("tiers") or []:

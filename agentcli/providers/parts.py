@@ -41,7 +41,10 @@ def images_of(request: Request) -> list[tuple[int, Image]]:
 
 
 def named_parts(answer: str, request: Request, body: Any) -> set[NamedPart]:
-    """Return the parts that a refusal of this request identifies: by their place in its body, or a tool by its name."""
+    """Return the parts that a refusal of this request identifies.
+
+    It names a place in the body, or a tool.
+    """
     from agentcli.providers.refusals import places, tools_named
 
     names = [tool.name for tool in (*request.tools, *request.deferred)]
@@ -83,8 +86,8 @@ def oversized(request: Request) -> set[NamedPart]:
 def guesses(request: Request, proven: Collection[NamedPart]) -> Iterator[set[NamedPart]]:
     """Yield guesses which images to omit if a refusal is about images but identifies none.
 
-    Images in answered requests are innocent. First come images with a broken format, then only the newest, then two,
-    four and so on before it, finally all.
+    Images in answered requests are innocent. First come images with a broken format, then only the newest. Two, four
+    and so on before it follow, finally all.
     """
     from agentcli.core.images import damage_of
 
@@ -137,7 +140,10 @@ def _tool(name: str) -> NamedPart:
 
 
 def _at(steps: Sequence[str], request: Request, body: Any, names: Collection[str]) -> set[NamedPart]:
-    """Return the parts at a place in the body: the deepest value on the way that is a part, or the images in it."""
+    """Return the parts at a place in the body.
+
+    They are the deepest value on the way that is a part, or the images in it.
+    """
     from agentcli.providers.refusals import nodes
 
     images = {image_part(image): image.data for _, image in images_of(request)}

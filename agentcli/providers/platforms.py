@@ -1,5 +1,6 @@
-"""Clouds that serve a vendor's models under their own accounts: the package for each, and where its SDK looks for
-credentials.
+"""Clouds that serve a vendor's models under their own accounts.
+
+Each needs a package, and its SDK looks for credentials in known places.
 """
 
 from __future__ import annotations
@@ -19,16 +20,19 @@ from agentcli.system import probe
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """A cloud: the kind of provider whose models it serves, and the extra and module of this package that it needs.
+    """A cloud.
 
-    Credentials are in one of `variables`, in one of `files` below the home folder, or supplied by the cloud's own
-    machines. In addition, one variable of each group in `required` must be set.
+    Credentials are in one of `variables`, or in one of `files` below the home folder. The cloud's own machines may
+    supply them too. In addition, one variable of each group in `required` must be set.
     """
 
     title: str
     kind: str
+    """The kind of provider whose models it serves."""
     extra: str
+    """The extra of this package that it needs."""
     module: str
+    """The module that it needs."""
     variables: tuple[str, ...]
     files: tuple[str, ...]
     required: tuple[tuple[str, ...], ...]
@@ -41,7 +45,7 @@ class Platform:
     irregular: Mapping[str, str] = field(default_factory=dict)
     """Its ids that follow neither form."""
     legacy_version: str = ""
-    """`anthropic_version` of models up to 4.6, if they may refuse the SDK's own, newer one; otherwise empty."""
+    """`anthropic_version` of models up to 4.6, if they may refuse the SDK's own, newer one."""
 
     def listed(self, model: str) -> str:
         """Return its id for a vendor's model id; any other name unchanged."""

@@ -26,7 +26,7 @@ class Wording:
 class Preset:
     """A server of a known program or service.
 
-    `key_variable` is the environment variable of its key, empty for a local server; `start` is the command that starts
+    `key_variable` is the environment variable of its key, empty for a local server. `start` is the command that starts
     a local server.
     """
 

@@ -43,8 +43,9 @@ def answers(url: str, path: str, seconds: float) -> tuple[bool, str]:
 
 
 def accepts(url: str, path: str, headers: Mapping[str, str], seconds: float) -> tuple[bool | None, str]:
-    """Return True if a server accepts the key in these headers, False if it rejects it, else None; and its response as
-    text.
+    """Return True if a server accepts the key in these headers, False if it rejects it, else None.
+
+    The second value is its response as text.
     """
     asked = bare(url).rstrip("/").removesuffix("/v1").removesuffix("/v1beta") + path
     try:

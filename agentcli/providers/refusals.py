@@ -1,6 +1,6 @@
-"""Refusals of requests: optional fields that a server states it does not accept, fields that it mentions, and parts
-that it identifies.
+"""Refusals of requests.
 
+A refusal may state that the server does not accept an optional field. It may also mention fields, or identify parts.
 Only a sentence about the field itself counts as a statement: `thinking: Extra inputs are not permitted`. A single word
 does not.
 """

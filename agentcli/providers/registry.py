@@ -48,7 +48,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             also=("claude",),
             prefixes=("claude-",),
             unsaid="claude-",
-            # A Claude without known figures is treated like the strictest ones: dropping a thought too many is cheap, a
+            # A Claude without known figures is treated like the strictest ones. Dropping a thought too many is cheap; a
             # refused request is not.
             unknown_own=replace(
                 _CLAUDE_LIKE, preserved_thinking=True, context_editing=True, search_price=anthropic_models.SEARCH_PRICE

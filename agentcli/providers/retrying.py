@@ -1,7 +1,6 @@
-"""Retries of failed requests, and the rate gate, which spaces all processes' requests to one provider with one key
-after a refusal.
+"""Retries of failed requests, and the rate gate.
 
-Nothing else retries.
+After a refusal, the gate spaces all processes' requests to one provider with one key. Nothing else retries.
 """
 
 from __future__ import annotations
@@ -254,17 +253,17 @@ class OpenGate:
 
 @dataclass(frozen=True, slots=True)
 class Spacing:
-    """State of a gate: the next free slot, and the gap between slots when it last grew, in seconds since the epoch.
-
-    `refusing` is true during a spell of refusals, until a request is accepted. `users` are the newest two, each with
-    the time of its last slot.
-    """
+    """State of a gate, with times in seconds since the epoch."""
 
     slot: float = 0.0
+    """The next free slot."""
     gap: float = 0.0
+    """Seconds between slots at the time `grown`, when it last grew."""
     grown: float = 0.0
     refusing: bool = False
+    """True during a spell of refusals, until a request is accepted."""
     users: tuple[tuple[str, float], ...] = ()
+    """The newest two users, each with the time of its last slot."""
 
     def gap_at(self, now: float) -> float:
         """Return the current gap; 0 if it was written under a clock ahead of this one."""
@@ -359,7 +358,10 @@ class RateGate:
 
 
 def gate_for(folder: Path | None, provider: str, url: str, key: str | None) -> Gate:
-    """Return a provider's gate for a key, the same in all processes of this user; without a folder, an open one."""
+    """Return a provider's gate for a key, the same in all processes of this user.
+
+    Without a folder, return an open gate.
+    """
     if folder is None:
         return OpenGate()
     import hashlib

@@ -1,10 +1,11 @@
-"""Early import of SDKs, which takes seconds: in a thread, so that the event loop continues, and without unused
-packages.
+"""Early import of SDKs, which takes seconds.
 
-More than half of an SDK consists of packages that this program never uses. During the import, stand-ins replace them;
-their names are empty models, which satisfy the annotations. Afterwards the stand-ins are removed, so that a later
-import gets the real package. This way Anthropic's SDK takes a third of the processor time (1.6 s instead of 5.0 on a
-busy machine), and 48 MB instead of 80.
+It runs in a thread, so the event loop continues. More than half of an SDK consists of packages that this program never
+uses. During the import, stand-ins replace them; their names are empty models, which satisfy the annotations. Afterwards
+the stand-ins are removed, so that a later import gets the real package.
+
+Anthropic's SDK then takes a third of the processor time: 1.6 s instead of 5.0 on a busy machine. It takes 48 MB instead
+of 80.
 """
 
 from __future__ import annotations

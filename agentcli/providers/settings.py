@@ -21,30 +21,34 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 class ProviderSettings:
     """One provider: a built-in one, or a `[providers.<name>]` table of the configuration.
 
-    `kind` is the key of its entry in `PROVIDERS`: its wire format. Empty strings keep the SDK's default. `platform` is
-    a cloud that serves the vendor's models; the SDK finds its credentials. `wire` selects one of OpenAI's two wire
-    formats; by default, the vendor's own models use Responses, and all others chat completions. `auth` is the header
-    with the key, `version` the `anthropic-version` header or the Gemini API version. `thinking` overrides the models'
-    own style, for servers with only a part of the wire format. `caching` and `counting` switch off features that a
-    server lacks; `extra_body` is added to every request. Times are in seconds: a reply that sends nothing for
-    `idle_timeout` counts as dropped.
+    Empty strings keep the SDK's default. Times are in seconds.
     """
 
     name: str
     kind: str
+    """The key of its entry in `PROVIDERS`: its wire format."""
     base_url: str = ""
     api_key_env: str = ""
     platform: Literal["", "bedrock", "vertex", "vertexai"] = ""
+    """A cloud that serves the vendor's models; the SDK finds its credentials."""
     wire: Literal["", "responses", "chat"] = ""
+    """One of OpenAI's two wire formats. By default, the vendor's own models use Responses, all others chat completions.
+    """
     auth: Literal["bearer", "x-api-key", "api-key"] = "bearer"
+    """The header with the key."""
     version: str = ""
+    """The `anthropic-version` header, or the Gemini API version."""
     caching: bool = True
+    """False if the server lacks it, like `counting`."""
     counting: bool = True
     thinking: ThinkingStyle | Literal[""] = ""
+    """Overrides the models' own style, for servers with only a part of the wire format."""
     beta_headers: tuple[str, ...] = ()
     headers: Mapping[str, str] = field(default_factory=lambda: _NONE)
     extra_body: Mapping[str, Any] = field(default_factory=lambda: _NONE)
+    """Fields added to every request."""
     idle_timeout: float = 300.0
+    """A reply that sends nothing for so long counts as dropped."""
     connect_timeout: float = 10.0
 
 
@@ -120,9 +124,7 @@ _LOCAL_NETS = ("127.", "10.", "192.168.", *(f"172.{n}." for n in range(16, 32)))
 
 
 OTHER_ATTEMPTS = 5
-"""Maximum requests for a fault that is no outage, such as a reply that violates the wire format: time alone does not
-fix it.
-"""
+"""Maximum requests for a fault that time alone does not fix, such as a reply that violates the wire format."""
 ASKED_JITTER = 0.1
 """Maximum share added at random to a requested wait, so that waiting clients do not all return at once."""
 BEGUN_ATTEMPTS = 5
@@ -131,8 +133,9 @@ BEGUN_ATTEMPTS = 5
 Each costs money, and the cause (a proxy, a size limit) may recur at the same place.
 """
 UNSTARTED_PATIENCE = 3.0
-"""Seconds of repeating requests, in unattended runs, to a local server that does not run or an unknown host: both may
-appear.
+"""Seconds of repeating requests, in unattended runs, to a local server that does not run or an unknown host.
+
+Both may appear later.
 """
 ASKED_AT_LEAST = 1.0
 """Seconds: shorter requested waits are replaced by our own growing ones."""

@@ -165,7 +165,7 @@ def tier(*values: Any) -> str:
 
 
 _STANDARD = ("standard", "default", "auto", "on_demand", "unspecified")
-"""Names of the standard tier: of Anthropic and Google, of OpenAI, of gateways to OpenAI that do not choose, of Groq."""
+"""Names of the standard tier at Anthropic, Google, OpenAI, Groq, and gateways to OpenAI that do not choose."""
 _LONGEST_TIER = 40
 BUDGETS: Mapping[str, int] = MappingProxyType(
     {"minimal": 1_024, "low": 2_048, "medium": 8_192, "high": 16_384, "xhigh": 24_576, "max": 24_576}
@@ -208,8 +208,9 @@ class WireMessages(Generic[Rules]):
         self.messages: list[Json] = []
         """The messages in wire form. None of them changes later."""
         self.places: list[tuple[int, int]] = []
-        """For each message of the request: the index of the wire message in which it begins (or would begin, if nothing
-        of it is sent), and the number of parts before it there.
+        """For each message of the request: the index of its first wire message, and the number of parts before it.
+
+        If nothing of a message is sent, it is the index where the message would begin.
         """
 
     def of(self, source: Sequence[RequestMessage], rules: Rules) -> WireMessages[Rules]:

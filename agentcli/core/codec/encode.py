@@ -101,14 +101,17 @@ def encode(record: Record) -> bytes:
     }
     body = body_to_json(readable(record.body))
     if isinstance(record.body, ToolResult):
-        # In the file both the record's time and the call's span are called `time`: there the span contains the record's
-        # time.
+        # In the file, the record's time and the call's span are both called `time`. The span contains the record's time
+        # there.
         body["time"] = {**body["time"], "recorded": record.time}
     return _written({**head, **body})
 
 
 def readable(body: Body) -> Body:
-    """Return the body as a reader would see it: a field that a reader would refuse is unknown, empty or its default."""
+    """Return the body as a reader would see it.
+
+    A field that a reader would refuse is unknown, empty or its default.
+    """
     if isinstance(body, Unknown) or is_declared(body):
         return body
     try:

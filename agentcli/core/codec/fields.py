@@ -64,7 +64,7 @@ def number(raw: Json, name: str) -> float | None:
 
 
 def amount(raw: Json, name: str) -> float | None:
-    """Return an amount in USD, or None for an invalid one: a bad price is no reason to lose a record."""
+    """Return an amount in USD, or None for an invalid one. A bad price must not lose a record."""
     value = raw.get(name)
     return value if isinstance(value, int | float) and not isinstance(value, bool) and value in COST else None
 
@@ -118,8 +118,9 @@ def is_declared(value: Any) -> bool:
 
 
 def as_declared(value: T) -> T:
-    """Return a dataclass in which each field of a wrong type is replaced: by an empty value, or by the valid part of a
-    list.
+    """Return a dataclass without fields of a wrong type.
+
+    Each becomes an empty value, or the valid part of a list.
     """
     slots = fields_of(value.__class__)
     return value.__class__(**{slot.name: _mended(getattr(value, slot.name), slot) for slot in slots})

@@ -1,8 +1,8 @@
 """Text of any origin: bytes of a file or program become text, and the text becomes the same bytes again.
 
 Everything that is read passes through here: files, searches, command output, instructions, settings, piped input.
-UTF-8, UTF-16 and UTF-32 are recognised by their form or byte order mark, older encodings by the letters that they
-produce.
+UTF-8, UTF-16 and UTF-32 are recognised by their form or byte order mark. Older encodings are recognised by the letters
+that they produce.
 """
 
 from __future__ import annotations
@@ -52,10 +52,11 @@ def decode(data: bytes) -> tuple[str, Encoding] | None:
 
 
 def readable(data: bytes) -> str:
-    """Return the text of a file or a program's output for display: without its mark, and with U+FFFD for bytes that are
-    not text.
+    """Return the text of a file or a program's output for display.
 
-    Output may mix encodings: lines in UTF-8 stay, and the others are read in their most likely common encoding.
+    It has no byte order mark, and U+FFFD for bytes that are not text.
+
+    Output may mix encodings: lines in UTF-8 stay, and the others have their most likely common encoding.
     """
     if not data.startswith(_MARKS) and b"\0" not in data[:_SNIFFED]:
         try:
@@ -174,8 +175,9 @@ def _is_text(letter: str) -> bool:
 
 
 def _older(data: bytes) -> Encoding | None:
-    """Detect UTF-8 with a few damaged bytes, or an encoding of one language; None if the result is mostly control
-    characters.
+    """Detect UTF-8 with a few damaged bytes, or an encoding of one language.
+
+    Return None if the result is mostly control characters.
     """
     if _mostly_controls(data):
         return None

@@ -13,13 +13,17 @@ _SAMPLE = 64_000
 """Maximum bytes to examine: a text has one encoding."""
 _HIGH = re.compile(rb"[\x80-\xff]+")
 _OWN_SCRIPT = 2.5
-"""Mean run length of bytes above ASCII from which a text is in its own script, not in accented Latin letters."""
+"""Mean run length of bytes above ASCII from which a text is in its own script.
+
+Texts in accented Latin letters have shorter runs.
+"""
 
 
 def older_encoding(data: bytes) -> str:
-    """Return Python's name of the most likely encoding of a text; it decodes the text and encodes it to the same bytes.
+    """Return Python's name of the most likely encoding of a text.
 
-    Returns Latin-1, which fits any bytes, if no other encoding is likely.
+    It decodes the text and encodes it to the same bytes. Returns Latin-1, which fits any bytes, if no other encoding is
+    likely.
     """
     sample = data[:_SAMPLE]
     runs = _HIGH.findall(sample)

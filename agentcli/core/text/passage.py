@@ -40,15 +40,14 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A record with texts, from the index: the search terms that it may contain, as bits, and the size of its texts.
-
-    `size` counts pieces of text that occur once in the record, so repeated text counts once.
-    """
+    """A record with texts, from the index."""
 
     seq: int
     turn: int
     held: int
+    """The search terms that it may contain, as bits."""
     size: int
+    """Size of its texts, in pieces of text that occur once in the record. Repeated text counts once."""
 
 
 @dataclass(frozen=True, slots=True)

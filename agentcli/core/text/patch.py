@@ -80,8 +80,9 @@ def _lines(text: str) -> list[str]:
 
 
 class _Parser:
-    """Parser of the lines of one patch, ending with its last line; `_at` is the index of the next line, and messages
-    count from one.
+    """Parser of the lines of one patch, ending with its last line.
+
+    `_at` is the index of the next line. Messages count from one.
     """
 
     def __init__(self, lines: Sequence[str]) -> None:

@@ -1,5 +1,6 @@
-"""Path patterns of rules, `glob` and `grep`: `*`, `?`, `[…]` and `{a,b}` within a name, `**` across folders, `\\` as
-escape.
+"""Path patterns of rules, `glob` and `grep`.
+
+Within a name, `*`, `?`, `[…]` and `{a,b}` match. `**` crosses folders, and `\\` escapes a character.
 
 Names may contain brackets and braces themselves (`app/[slug]/page.tsx`), so a pattern has several readings: see
 `READINGS`.
@@ -37,10 +38,10 @@ GLOB = READINGS[-1]
 
 @lru_cache(maxsize=4096)
 def path_regex(pattern: str, reading: Reading = GLOB) -> re.Pattern[str]:
-    """Compile a pattern as in .gitignore: without a slash before its end it matches at any depth; a trailing slash
-    matches everything below.
+    """Compile a pattern as in .gitignore.
 
-    A set that a regular expression can't express, such as `[z-a]`, is text.
+    Without a slash before its end, it matches at any depth. A trailing slash matches everything below. A set that a
+    regular expression can't express, such as `[z-a]`, is text.
     """
     text = pattern.removeprefix("./")
     if "/" not in pattern.rstrip("/"):
@@ -71,7 +72,10 @@ def matches_in_some_reading(pattern: str, path: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def written_out(pattern: str) -> tuple[str, ...]:
-    """Return the patterns without braces that a pattern stands for in any reading: `{a,b}` as `a`, as `b` and as text."""
+    """Return the patterns without braces that a pattern stands for in any reading.
+
+    `{a,b}` is read as `a`, as `b` and as text.
+    """
     if "{" not in pattern:
         return (pattern,)
     choices = [_choices(part) for part in _split_groups(pattern)]

@@ -26,8 +26,9 @@ TEMPLATES = (".example", ".sample", ".template", ".dist")
 
 
 def is_secret_file(path: str) -> bool:
-    """Return True if a path is a file that is protected from reading, in any case: `.env` and names that begin with it,
-    except templates.
+    """Return True if a path is a file that is protected from reading, in any case.
+
+    These are `.env` and names that begin with it, except templates.
     """
     folded = path.casefold()
     return ".env" in folded and any(
@@ -59,10 +60,10 @@ def mask(text: str, known: Iterable[str] = ()) -> str:
 
 
 def redact(text: str, known: Iterable[str] = ()) -> str:
-    """Return the text like `mask`, also without e-mail addresses and card numbers: for text that leaves the machine or
-    is archived.
+    """Return the text like `mask`, also without e-mail addresses and card numbers.
 
-    Redacting twice changes nothing more. Names of variables stay, so that readers know what was there.
+    It is for text that leaves the machine or is archived. Redacting twice changes nothing more. Names of variables
+    stay, so readers know which value is missing.
     """
     text = mask(text, known)
     if "@" in text and _holds_address(text):
@@ -107,7 +108,10 @@ def _holds_sent(folded: str) -> bool:
 
 
 def _holds_address(text: str) -> bool:
-    """Return True if an `@` in the text is between two characters that are valid there in an e-mail address."""
+    """Return True if an `@` in the text may belong to an e-mail address.
+
+    The characters on both sides must be valid there.
+    """
     place = text.find("@", 1)
     while 0 < place < len(text) - 1:
         if text[place + 1].isalnum() and not text[place - 1].isspace():

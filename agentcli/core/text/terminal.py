@@ -1,4 +1,7 @@
-"""Output as a terminal shows it at the end: the last frame of a progress bar, no colours, no other control sequences."""
+"""Output as a terminal shows it at the end.
+
+It has the last frame of a progress bar, and no colours or other control sequences.
+"""
 
 from __future__ import annotations
 

@@ -6,8 +6,9 @@ from agentcli.core.text.encodings import readable
 
 
 def truncate_middle(text: str, longest: int, why: str = "") -> str:
-    """Return the text, or `longest` characters of it, half from each end, with a notice between them: how many are
-    omitted, and why.
+    """Return the text, or `longest` characters of it, half from each end.
+
+    A notice between them states how many are omitted, and why.
     """
     if len(text) <= longest:
         return text
@@ -32,8 +33,9 @@ def truncate_bytes(text: str, size: int, notice: str) -> str:
 
 
 def at_line_ends(head: bytes, tail: bytes) -> tuple[bytes, bytes]:
-    """Return a beginning and an end without the lines that were cut in two, unless these make up more than an eighth of
-    it.
+    """Return a beginning and an end without the lines that were cut in two.
+
+    Such a line stays if it makes up more than an eighth of its part.
     """
     end, start = head.rfind(b"\n") + 1, tail.find(b"\n") + 1
     return (

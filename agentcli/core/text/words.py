@@ -27,7 +27,10 @@ ALIKE = 0.7
 
 
 def near_names(name: str, known: Iterable[str], likeness: float = 0.5) -> list[str]:
-    """Return the nearest known names, best first; `likeness`, from 0 to 1, is the share of a name that must agree."""
+    """Return the nearest known names, best first.
+
+    `likeness`, from 0 to 1, is the share of a name that must agree.
+    """
     import difflib  # only a mistake needs it
 
     return difflib.get_close_matches(name, list(known), NEAREST, likeness)

@@ -1,4 +1,7 @@
-"""The Claude models, strongest first, and names of optional fields in refusals of the Messages API and of servers with its wire format."""
+"""The Claude models, strongest first, and names of optional fields in refusals.
+
+The refusals are those of the Messages API and of servers with its wire format.
+"""
 
 from __future__ import annotations
 
@@ -57,9 +60,9 @@ _HAIKU_OVER = {
 @cache
 def models() -> tuple[ModelSpec, ...]:
     """Return the models, strongest first."""
-    # Prices in USD per million tokens and limits from the vendor's pages in November 2026. Where a page has no figure
-    # (the output limits of the 4.5 models and of Sonnet 4.6), the family's usual one. Not confirmed: the end dates of
-    # Opus 4.5 and Haiku 4.5, whose earliest dates have passed.
+    # Prices in USD per million tokens and limits from the vendor's pages in November 2026. No page has the output
+    # limits of the 4.5 models and of Sonnet 4.6; they are the family's usual ones. Not confirmed: the end dates of Opus
+    # 4.5 and Haiku 4.5, whose earliest dates have passed.
     return (
         _claude("claude-fable-5-1", 10, 50, 12.5, 0.25, preserved_thinking=True, system_messages=True, compacts_from=LEAST_COMPACTED),
         _claude("claude-fable-5", 10, 50, 12.5, 1.0, system_messages=True, compacts_from=LEAST_COMPACTED),

@@ -63,8 +63,8 @@ class _Block:
 class Reply:
     """One streamed reply: `read` each event's JSON, then `end`.
 
-    From the first tool call on, parts are held back until the stop reason arrives. Only then is it certain that the
-    last call is complete: until then, a reply that reached its limit looks like a finished one.
+    From the first tool call on, parts are held back until the stop reason arrives. Before that, a reply that reached
+    its limit looks like a finished one, so the last call may be incomplete.
     """
 
     def __init__(self, ids: Ids | None = None) -> None:

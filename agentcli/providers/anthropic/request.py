@@ -41,9 +41,9 @@ _SEARCH: Json = {"type": "web_search_20250305", "name": "web_search"}
 def to_wire(request: Request, settings: ProviderSettings) -> Json:
     """Return the arguments of the SDK's `messages.create`.
 
-    `request.options` may have `thinking` (bool, default true; models of style "budget" think only on request), `effort`
-    (low … max) and `thinking_budget` (tokens, for models of that style; else by `effort`). Claude does not accept a
-    `temperature`, so none is sent.
+    `request.options` may have `thinking`, a bool that is true by default. Models of style "budget" think only on
+    request. `effort` is low … max. `thinking_budget`, in tokens, is for models of style "budget"; without it, `effort`
+    decides. Claude does not accept a `temperature`, so none is sent.
     """
     former = Former()
     arguments, marked = _arguments(request, settings, former)

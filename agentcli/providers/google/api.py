@@ -82,8 +82,8 @@ class GoogleApi:
         options: dict[str, Any] = {
             "httpx_async_client": self._http,
             "headers": dict(self._settings.headers),
-            # It creates clients for synchronous requests and web sockets, which are not used here: with the same TLS
-            # settings they load no certificates.
+            # It also creates unused clients for synchronous requests and web sockets. With the same TLS settings, they
+            # load no certificates.
             "client_args": {"verify": context},
             "async_client_args": {"ssl": context},
         }

@@ -28,7 +28,7 @@ _BY_CODE: Mapping[int, Cause] = {**BY_STATUS, 499: "network"}
 def from_answer(
     code: int, answer: Any, headers: Mapping[str, str] | None, key: str | None, settings: ProviderSettings
 ) -> ModelError:
-    """Make a ModelError from the JSON of a response with this status or, with status 0, in the middle of a stream.
+    """Make a ModelError from the JSON of a response with this status; 0 stands for an error within a stream.
 
     A server without that path may have another API version than the settings; a platform has only one.
     """

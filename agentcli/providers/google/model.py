@@ -110,8 +110,9 @@ class GoogleModel:
 
 
 def _is_in_calls(error: Exception) -> bool:
-    """Return True if the SDK refuses only arguments of calls: these are the model's mistakes, which it is told; the
-    wire is fine.
+    """Return True if the SDK refuses only arguments of calls.
+
+    These are the model's mistakes, and its next request reports them. The wire is fine.
     """
     errors = getattr(error, "errors", None)
     found = errors() if callable(errors) else ()

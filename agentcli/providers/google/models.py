@@ -1,4 +1,7 @@
-"""The Gemini models, strongest first, and names of optional fields in refusals of the Gemini API and of servers with its wire format."""
+"""The Gemini models, strongest first, and names of optional fields in refusals.
+
+The refusals are those of the Gemini API and of servers with its wire format.
+"""
 
 from __future__ import annotations
 
@@ -69,9 +72,9 @@ _PRO_25_OVER = {
 @cache
 def models() -> tuple[ModelSpec, ...]:
     """Return the models, strongest first."""
-    # Prices in USD per million tokens, limits and dates from the vendor's pages, or from reports about them, in
-    # November 2026. Not confirmed: cache reads of models other than 3.8 Flash and 3.1 Pro (the family's usual tenth),
-    # also after a change of prices, and of 4 Argon.
+    # Prices are in USD per million tokens. Prices, limits and dates come from the vendor's pages or reports about them,
+    # in November 2026. Only the cache reads of 3.8 Flash and 3.1 Pro are confirmed, until prices change. The others are
+    # the family's usual tenth.
     return (
         _gemini("gemini-4-argon", 2, 10, 0.2, later=[("2026-12-01", 4, 20, 0.4)]),
         _gemini("gemini-3.8-flash", 0.75, 3.75, 0.075, later=[("2027-01-01", 1.5, 7.5, 0.15)]),

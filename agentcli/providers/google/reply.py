@@ -104,7 +104,7 @@ class Reply:
         if self._finish == "MISSING_THOUGHT_SIGNATURE":
             raise ModelError("The provider misses a thought signature in the history.", "signature")
         yield from self._flush()
-        # A call arrives in one piece, so an unknown finish reason after complete calls is harmless: some servers invent
+        # A call arrives in one piece, so an unknown finish reason after complete calls is harmless. Some servers invent
         # their own.
         stop = STOPS.get(self._finish, "end_turn" if self._calls else "error")
         if (

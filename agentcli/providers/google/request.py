@@ -44,9 +44,9 @@ _REPLACED = [{"role": "user", "parts": [{"text": "-"}]}]
 def to_body(request: Request, settings: ProviderSettings, former: Former) -> Json:
     """Return the body of a request for a reply. Parts in `former` are not built again.
 
-    `request.options` may have `thinking` (bool, default true; None sends nothing about it), `effort` (minimal … xhigh,
-    for models of style "level"), `thinking_budget` (tokens, -1 for the model's choice, for models of style "budget";
-    else by `effort`, or the model's choice), and `temperature`.
+    `request.options` may have `thinking`, a bool that is true by default; None sends nothing about it. `effort` is
+    minimal … xhigh, for models of style "level". `thinking_budget` is in tokens, -1 for the model's choice, for models
+    of style "budget". Without it, `effort` or the model decides. `temperature` is sent as given.
     """
     contents = list(former.messages.of(request.messages, request.model).messages)
     body = {**former.beginning(request), "generationConfig": _generation(request), "contents": contents}
@@ -130,8 +130,9 @@ def countable(request: Request) -> list[Json]:
 
 
 def _tool(tool: ToolSchema) -> Json:
-    """Return a tool with the plain form of its schema, which all API versions accept, if it suffices; else with JSON
-    Schema.
+    """Return a tool with the plain form of its schema if that suffices, else with JSON Schema.
+
+    All API versions accept the plain form.
     """
     declared: Json = {"name": tool.name, "description": tool.description}
     if not tool.parameters.get("properties"):

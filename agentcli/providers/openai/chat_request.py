@@ -17,8 +17,9 @@ Json = dict[str, Any]
 LONGEST_ID = 40
 """Maximum characters of a call's id for the vendor."""
 _MARK: Mapping[str, Any] = {"cache_control": {"type": "ephemeral"}}
-"""The mark up to which a gateway lets Claude cache, in the form of OpenRouter and LiteLLM: on a message's blocks, or on
-the message of a tool result.
+"""The mark up to which a gateway lets Claude cache, in the form of OpenRouter and LiteLLM.
+
+It is on a message's blocks, or on the message of a tool result.
 """
 _FOLLOW = "The images of the tool results:"
 
@@ -26,9 +27,9 @@ _FOLLOW = "The images of the tool results:"
 def to_wire(request: Request, settings: ProviderSettings) -> Json:
     """Return the body of `POST /v1/chat/completions` without `stream`.
 
-    `request.options` may have `effort` (for models of style "level"), `temperature`, `session` (the prompt cache key,
-    only for the vendor), and options that a server turned out to need: `stream_options` and `max_completion_tokens`
-    (bool).
+    `request.options` may have `temperature`, and `effort` for models of style "level". `session` is the prompt cache
+    key, only for the vendor. `stream_options` and `max_completion_tokens` (bool) are there if a server turned out to
+    need them.
     """
     own = settings.name == KIND
     options = request.options

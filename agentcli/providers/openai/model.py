@@ -119,7 +119,10 @@ class OpenAIModel:
         return await self._client.post(path, cast_to=httpx2.Response, body=body, options=options, stream=stream)
 
     async def _events(self, response: Any) -> AsyncIterator[str]:
-        """Yield the JSON of each event of a reply, or the whole reply as one if the server does not stream."""
+        """Yield the JSON of each event of a reply.
+
+        If the server does not stream, yield the whole reply as one event.
+        """
         if "json" in response.headers.get("content-type", "").lower():
             yield _as_event(await response.aread(), self._key, vendor_name(self._settings))
             return

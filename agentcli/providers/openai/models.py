@@ -1,4 +1,7 @@
-"""The GPT models, strongest first, and names of optional fields in refusals of OpenAI's API and of servers with its wire format."""
+"""The GPT models, strongest first, and names of optional fields in refusals.
+
+The refusals are those of OpenAI's API and of servers with its wire format.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,10 @@ ALIASES: Mapping[str, str] = MappingProxyType(
 )
 """Short names, each for the newest model of its line with known figures."""
 _LONG = 272_000
-"""Prompt tokens above which the whole request costs twice the input price and one and a half times the output price."""
+"""Prompt tokens above which the whole request costs more.
+
+It costs twice the input price and one and a half times the output price.
+"""
 
 _DOUBLE_OR_HALF: Mapping[str, float] = {"priority": 2.0, "flex": 0.5}
 
@@ -61,11 +67,12 @@ def _gpt(model: str, *prices: float, write: float | None = None, **known: Any) -
 @cache
 def models() -> tuple[ModelSpec, ...]:
     """Return the models, strongest first."""
-    # Prices in USD per million tokens and limits from the vendor's pages, or from reports about them, on 2026-11-18;
-    # the prompt (at most 922,000) and the reply share the window. Not confirmed: cache reads of 6.2 Sol (taken from 6.1
-    # Sol), long-prompt prices of the 6.1 and 6.2 models (the family's usual factors), and the lower price of 5.6 Sol
-    # after 2026-11-21. Tiers: of 5.4 and 5.5 from the vendor's page on priority processing, of the 6 and 6.1 models
-    # from reports about its prices, read on 2026-11-27; other models have no confirmed tier.
+    # Prices are in USD per million tokens. Prices and limits come from the vendor's pages or reports about them, on
+    # 2026-11-18. The prompt (at most 922,000) and the reply share the window. Not confirmed are the cache reads of 6.2
+    # Sol, which are taken from 6.1 Sol. The long-prompt prices of the 6.1 and 6.2 models are the family's usual
+    # factors, also not confirmed. Nor is the lower price of 5.6 Sol after 2026-11-21. The tiers of 5.4 and 5.5 come
+    # from the vendor's page on priority processing. Those of the 6 and 6.1 models come from reports about its prices,
+    # read on 2026-11-27. Other models have no confirmed tier.
     return (
         _gpt("gpt-6.2-astra", 8, 40, 0.4),
         _gpt("gpt-6.2-sol", 2, 10, 0.1),

@@ -50,8 +50,8 @@ class _Begun:
 class Reply:
     """One streamed reply: `read` each event's JSON, then `end`.
 
-    An item counts once it is done. From the first call on, parts are held back until the response is over: only then is
-    it certain that the last call is complete.
+    An item counts once it is done. From the first call on, parts are held back until the response is over. Before that,
+    the last call may be incomplete.
     """
 
     def __init__(self, ids: Ids | None = None) -> None:
@@ -163,7 +163,7 @@ class Reply:
             yield PartDone(part)
 
     def _call(self, index: Any, item: Json) -> None:
-        """Hold back a call, or the place of a truncated one: half an input must never look like a whole one."""
+        """Hold back a call, or the place of a truncated one. Half an input must never look like a whole one."""
         self._calls = True
         begun = self._begun.pop(index, None)
         name = item.get("name")

@@ -25,9 +25,9 @@ LEAST_OUTPUT = 16
 def to_wire(request: Request, settings: ProviderSettings) -> Json:
     """Return the body of `POST /v1/responses` without `stream`.
 
-    The vendor stores nothing: each request contains the whole input. `request.options` may have `thinking` (bool,
-    default true; None sends nothing about it), `effort` (low … max), `summaries` (bool, default true) and `session`
-    (the prompt cache key).
+    The vendor stores nothing: each request contains the whole input. `request.options` may have `thinking`, a bool that
+    is true by default; None sends nothing about it. `effort` is low … max. `summaries` is a bool, by default true.
+    `session` is the prompt cache key.
     """
     options = request.options
     free = _free(request)
@@ -73,7 +73,10 @@ class _Free:
 
 
 def _free(request: Request) -> _Free:
-    """Return the tools with a grammar, for a model that writes plain text, and their calls that have only a text."""
+    """Return the tools with a grammar and their calls that have only a text.
+
+    They are for a model that writes plain text.
+    """
     tools = frozenset(tool.name for tool in request.tools if tool.grammar and request.model.writes_freely)
     calls = (part for turn in request.messages for part in turn.parts if isinstance(part, ToolCall)) if tools else ()
     return _Free(tools, frozenset(call.call_id for call in calls if call.name in tools and _bare(call) is not None))

@@ -1,4 +1,6 @@
-"""A model that follows a script instead of thinking: for the demo, for tests, and for trying agentcli without a key.
+"""A model that follows a script instead of thinking.
+
+It serves the demo and tests, and lets people try agentcli without a key.
 
 A script is a list of replies, or a function from the request to a reply. As a JSON file it is
 
@@ -14,10 +16,9 @@ A script is a list of replies, or a function from the request to a reply. As a J
      ],
      "then": "repeat"}                             after the last reply: "repeat" it, start again ("loop"), or "fail"
 
-and is named on the command line as `script:path/to/file.json`. Built in are `script:echo` (the user's last prompt),
-`script:long-reply` (80 tagged blocks at 4,000 characters per second; `script:long-reply:BLOCKS@RATE` for others) and
-`script:steps:N` (N tool steps on each prompt). Every script answers a request for a state snapshot with
-one.
+and is named on the command line as `script:path/to/file.json`. Built in are `script:echo` (the user's last prompt) and
+`script:steps:N` (N tool steps on each prompt). `script:long-reply` sends 80 tagged blocks at 4,000 characters per
+second; `script:long-reply:BLOCKS@RATE` sets both. Every script answers a request for a state snapshot with one.
 """
 
 from __future__ import annotations
@@ -43,8 +44,9 @@ PIECE = 12
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A failure with this cause after `after` deltas: 0 replaces the whole reply; a number beyond the last delta only
-    removes its end.
+    """A failure with this cause after `after` deltas.
+
+    0 replaces the whole reply. A number beyond the last delta only removes its end.
     """
 
     cause: Cause = "overloaded"
