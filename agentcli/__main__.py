@@ -88,7 +88,10 @@ _CUT_OFF = (
 
 
 def _in_import(error: EOFError) -> bool:
-    """Return True if Python's import system raised the error: Python before 3.12.9 keeps a compiled file of which it could write a part."""
+    """Return True if Python's import system raised the error.
+
+    Python before 3.12.9 keeps a compiled file of which it could write a part.
+    """
     step = error.__traceback__
     while step and step.tb_next:
         step = step.tb_next
@@ -124,8 +127,11 @@ def _exit(ended: Sequence[int]) -> None:
 
 
 _OBJECTS = 200_000
-"""Number of objects made before Python looks for garbage among the youngest: more than a start makes. Hardly any imported or read
-object is garbage: with 50,000 the search takes a twelfth of a start, and with the default of 700 a twelfth more."""
+"""Number of objects made before Python looks for garbage among the youngest: more than a start makes.
+
+Hardly any imported or read object is garbage. With 50,000 the search takes a twelfth of a start, and with the default
+of 700 a twelfth more.
+"""
 
 
 def _run(arguments: list[str]) -> int:
@@ -163,7 +169,10 @@ def _stderr() -> TextIO:
 
 
 def _write_anything(stream: TextIO) -> None:
-    """Write UTF-8 for programs whatever the locale; replace what no encoding has in a model's text, such as half of a surrogate pair."""
+    """Write UTF-8 for programs whatever the locale.
+
+    Replace what no encoding has in a model's text, such as half of a surrogate pair.
+    """
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
 
@@ -196,7 +205,10 @@ def _open_what_is_closed() -> list[str]:
 
 
 def _wait_for_the_other_end() -> None:
-    """Make stdin, stdout and stderr block: if another program has switched that off, Python drops the part that a full pipe does not accept."""
+    """Make stdin, stdout and stderr block.
+
+    If another program has switched that off, Python drops the part that a full pipe does not accept.
+    """
     for number in range(3):
         os.set_blocking(number, True)
 

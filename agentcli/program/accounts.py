@@ -58,8 +58,9 @@ class RunAccounts:
         self._limited.clear()
 
     def passes_on(self, error: ModelError, provider: str) -> bool:
-        """Return True if another account takes over after this error: only at a rate limit, and only among the
-        requested ones.
+        """Return True if another account takes over after this error.
+
+        It takes over only at a rate limit, and only if it is among the requested accounts.
         """
         return error.cause == "rate_limit" and bool(self._next(provider))
 

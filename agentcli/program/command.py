@@ -41,7 +41,10 @@ class Command:
     help: str
     group: Group
     at_once: bool | tuple[str, ...] = False
-    """True if it changes nothing under a running turn and does not wait for its end; or only with these arguments."""
+    """True if it changes nothing under a running turn and does not wait for its end.
+
+    A tuple limits this to these arguments.
+    """
     arguments: Callable[..., Sequence[Item]] | None = None
     """Return completions of the argument, given the terminal."""
     aliases: tuple[str, ...] = ()

@@ -60,7 +60,10 @@ class Terminal(Protocol):
         ...
 
     async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
-        """Let the person pick from a searchable list that starts on the item `start`, and return the index; None if cancelled."""
+        """Let the person pick from a searchable list, and return the index; None if cancelled.
+
+        The list starts on the item `start`.
+        """
         ...
 
     async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
@@ -78,11 +81,14 @@ class Terminal(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Context of a command in any front end: the open session, the program around it, and the terminal if there is one."""
+    """Context of a command in any front end."""
 
     session: AgentSession
+    """The open session."""
     program: Program
+    """The program around it."""
     terminal: Terminal | None = None
+    """The terminal, if there is one."""
 
     def only_in_terminal(self, usage: str) -> Terminal:
         """Return the terminal. Raises InputError, mentioning the usage that needs it, in other front ends."""
@@ -101,14 +107,15 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Framed(Said):
-    """Markdown that a terminal sets off from the conversation: below a title, with notes after it and a line at its
-    end.
-    """
+    """Markdown that a terminal sets off from the conversation."""
 
     title: str = ""
+    """A title above it."""
     body: str = ""
     notes: Sequence[str] = ()
+    """Notes after it."""
     foot: str = ""
+    """A line at its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +136,11 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A prompt for the model, always the last output of a command; the parts in `along` are sent with it but not shown."""
+    """A prompt for the model, always the last output of a command."""
 
     text: str
     along: tuple[Part, ...] = ()
+    """Parts that are sent with it but not shown."""
 
 
 Output = Said | Acted | Work | Sent
@@ -157,10 +165,9 @@ def command(
     aliases: Sequence[str] = (),
     values: Sequence[str] | None = None,
 ) -> Callable[[Yields], OutputCommand]:
-    """Make a slash command of a function that yields outputs, so that it works in every front end; its docstring is the
-    help.
+    """Make a slash command of a function that yields outputs, so that it works in every front end.
 
-    `values` are its possible arguments, if they are few.
+    The function's docstring is the help. `values` are its possible arguments, if they are few.
     """
 
     def decorate(function: Yields) -> OutputCommand:

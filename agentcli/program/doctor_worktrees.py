@@ -20,8 +20,9 @@ from agentcli.system.git import GitError, run_git
 
 
 def worktree_rows(program: Project) -> Iterator[Row]:
-    """Report for each worktree its name, whether its subagent has finished or is working, and how to resume or remove
-    it.
+    """Report each worktree: its name, the state of its subagent, and a command.
+
+    The subagent is finished or working. The command resumes or removes it.
     """
     if not probe.is_dir(program.worktrees):
         return

@@ -125,8 +125,9 @@ class Feature(Generic[P]):
         return ()
 
     def refuse(self, program: P, text: str, own: str) -> None:
-        """Raise InputError for a prompt that cannot be sent in an unattended run; `own` is the part that was not piped
-        in.
+        """Refuse a prompt that cannot be sent in an unattended run.
+
+        `own` is the part that was not piped in. Raises InputError.
         """
 
     def wraps(self, program: P) -> Iterable[WrapTurn]:

@@ -31,7 +31,7 @@ class ProjectFiles:
 def project_files(cwd: Path, names: Sequence[str]) -> ProjectFiles:
     """Return the files or folders of these names in the folders from the repository's root down to `cwd`.
 
-    A link that leads out of the repository is skipped with a note: an unknown repository must not make agentcli read
+    A link that leads out of the repository is skipped with a note. An unknown repository must not make agentcli read
     the user's own files.
     """
     places = list(folders(cwd))
@@ -65,8 +65,9 @@ def _is_inside(path: Path, root: Path) -> bool:
 
 
 def label(path: Path, cwd: Path) -> str:
-    """Return the path relative to the folder of its settings, such as `.claude/settings.json`, preceded by the folder
-    if it is not `cwd`.
+    """Return the path relative to the folder of its settings, such as `.claude/settings.json`.
+
+    If that folder is not `cwd`, its name comes first.
     """
     folder = path.parent.parent
     inner = str(path.relative_to(folder))

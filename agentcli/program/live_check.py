@@ -109,7 +109,10 @@ def _ready(program: Program, settings: ProviderSettings) -> bool:
 
 
 def _probe(program: Program, settings: ProviderSettings) -> Probe | None:
-    """Return the probe with a provider's first model that is known by name and cheap enough; None if there is none."""
+    """Return the probe with a provider's first model that is known by name and cheap enough.
+
+    Return None if there is no such model.
+    """
     for name in _names(program, settings):
         try:
             model = program.models.spec(name)

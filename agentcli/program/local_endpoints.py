@@ -19,13 +19,14 @@ MOST_MODELS = 50
 
 @dataclass(frozen=True, slots=True)
 class LocalServer:
-    """A known server at its usual port, or at its configured address: its models by name with their windows in tokens (0 if not stated)."""
+    """A known server at its usual port, or at its configured address."""
 
     name: str
     title: str
     url: str
     answers: bool
     models: Mapping[str, int]
+    """Its models by name, with their windows in tokens; 0 if not stated."""
     start: str
 
 

@@ -83,7 +83,10 @@ class Models:
 
     @property
     def default(self) -> str:
-        """The model if none is requested: the configured one, else the default of the first provider whose key or address is set; empty without any."""
+        """The model if none is requested: the configured model, or else a provider's default.
+
+        The provider is the first whose key or address is set. Without any, the name is empty.
+        """
         if self.config[General].model:
             return self.config[General].model
         for provider in PROVIDERS.values():
@@ -110,7 +113,10 @@ class Models:
             return None
 
     def price(self, name: str, usage: Usage, time: str) -> float | None:
-        """Return the USD of a usage of the model with this name at a time in ISO form; None if unknown."""
+        """Return the price in USD of a usage of the model with this name; None if unknown.
+
+        `time` is in ISO form.
+        """
         try:
             return self._listed(name, time[:10]).cost(usage, time[:10])
         except (InputError, ConfigError):
@@ -185,7 +191,10 @@ class Models:
         return self.config[McpSettings].deferred == "on" or (self.config[McpSettings].deferred == "auto" and own)
 
     def obstacle(self, name: str) -> InputError | CredentialsError | None:
-        """Return the error that prevents connecting the model with this name (unknown, or no key); None if it can be connected."""
+        """Return the error that prevents connecting the model with this name: it is unknown, or has no key.
+
+        Return None if it can be connected.
+        """
         try:
             self._connect(name, False)
         except (InputError, CredentialsError) as error:

@@ -1,4 +1,7 @@
-"""Network of the sandbox by host: a session's proxy, the hosts that it allows, and one question about each other host."""
+"""Network of the sandbox by host.
+
+A session has a proxy and the hosts that it allows. It asks one question about each other host.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +74,10 @@ class NetworkGate:
         return line == self._line
 
     def port_for(self, line: str) -> int:
-        """Return the port of the proxy for a command; 0 if the command needs none and none runs, or if none can run."""
+        """Return the port of the proxy for a command.
+
+        Return 0 if the command needs none and none runs, or if none can run.
+        """
         programs = tuple(
             dict.fromkeys(
                 each[0] for part in contents(line)[0] for each in runs(part) if uses_network(each, self._roots)

@@ -1,7 +1,7 @@
 """Options of a run as one value: the same for the REPL, `-p`, `resume` and `demo`.
 
-Each field that people can set has a `Flag`. The command line's flags and its fast path, those of `agentcli acp` and
-`agentcli demo`, the Python API's options and the Harbor adapter's arguments are derived from it.
+Each field that people can set has a `Flag`. It defines the flags of the command line, of its fast path, of `agentcli
+acp` and of `agentcli demo`. It also defines the Python API's options and the Harbor adapter's arguments.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,21 +25,24 @@ Kind = Literal["text", "list", "choice", "whole", "decimal", "switch"]
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """Flag of a run: help in one line, the value's placeholder there (empty for a switch), its names, the long one
-    last.
+    """Flag of a run.
 
-    Without names the field's name is used. `also` are the other programs that take it. `file` is the help of a second
-    flag, `--NAME-file FILE`, which reads the value from a file. `needs_print` means that it works only with -p.
     `field`, `type` and `default` come from the field of `Options` that it sets.
     """
 
     help: str
+    """Help in one line."""
     value: str = ""
+    """The value's placeholder in the help; empty for a switch."""
     names: tuple[str, ...] = ()
+    """Its names, the long name last; without any, the field's name is used."""
     also: tuple[Place, ...] = ()
+    """The other programs that take it."""
     file: str = ""
+    """Help of a second flag, `--NAME-file FILE`, which reads the value from a file."""
     hidden: bool = False
     needs_print: bool = False
+    """True if it works only with -p."""
     field: str = ""
     type: Any = str
     default: Any = None
@@ -77,13 +80,15 @@ _KINDS: Mapping[Scalar, Kind] = {
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Flags of a run. Empty and None mean "not given": then configuration decides. They are listed in the order of
-    `--help`.
+    """Flags of a run, in the order of `--help`.
+
+    Empty and None mean "not given": then configuration decides.
 
     `then` are prompts after `prompt`; slash commands such as `/compress` are executed. `session` is the argument of
-    `resume`: None for a new session, "" for a choice, "--last" for the newest of this project. `session_id` is the id
-    of a new session. `agent` is the session's agent definition. `handoff` describes the next task, with which a new
-    session continues; None to continue the session itself.
+    `resume`: None for a new session, "" for a choice, "--last" for the project's newest. `session_id` is the id of a
+    new session. `agent` is the session's agent definition.
+
+    `handoff` describes the next task, with which a new session continues. None continues the session itself.
     """
 
     prompt: Annotated[

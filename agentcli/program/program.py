@@ -377,8 +377,9 @@ class Program(Project):
         own_text: str | None = None,
         lasting: bool = False,
     ) -> tuple[str, ...]:
-        """Return the system prompt of a session that begins now, with `own_text` replacing the program's; `lasting`:
-        without facts about the folder.
+        """Return the system prompt of a session that begins now.
+
+        `own_text` replaces the program's text. With `lasting`, facts about the folder are left out.
         """
         policy, options = self.workspace_policy, self.options
         family = model.family.prompt

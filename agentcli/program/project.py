@@ -142,7 +142,10 @@ class Project:
 
     @property
     def folder_config(self) -> Config:
-        """Return the settings of only the folder's file, trusted or not: to report what it would change, never to apply them."""
+        """Return the settings of only the folder's file, trusted or not.
+
+        They show what it would change. They are never applied.
+        """
         from agentcli.program.config import Config, load
 
         try:

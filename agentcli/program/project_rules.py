@@ -1,4 +1,7 @@
-"""Permission rules of a project: deny and ask rules apply before it is trusted, allow rules only as the user's answers."""
+"""Permission rules of a project.
+
+Deny and ask rules apply before the project is trusted. Allow rules apply only as the user's answers.
+"""
 
 from __future__ import annotations
 

@@ -35,7 +35,10 @@ class SavedRules:
         self._below = str(here.relative_to(top)) if here.is_relative_to(top) else "."
 
     def rules(self) -> tuple[Rules, str]:
-        """Return the rules in force in this folder, and the error if the file or one of its rules is unusable."""
+        """Return the rules in force in this folder, and an error.
+
+        The error says which rule is unusable, or that the file is.
+        """
         try:
             known = _read(self.file)
         except ConfigError as error:

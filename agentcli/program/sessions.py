@@ -71,8 +71,9 @@ class Selection:
             raise UsageError(str(error)) from error
 
     def spec_for(self, history: History) -> ModelSpec:
-        """Return the model with which a session would continue; without any key the model that answered last, because
-        reports need no key.
+        """Return the model with which a session would continue.
+
+        Without any key, return the model that answered last: reports need no key.
         """
         try:
             name = self.model_for(history)[0]
@@ -83,10 +84,10 @@ class Selection:
         return self._models.now().spec(name)
 
     def model_for(self, history: History) -> tuple[str, str]:
-        """Return the model with which a session would continue, and why it is not the session's own although no other
-        was requested.
+        """Return the model with which a session would continue.
 
-        A session never changes its provider only because a key is missing.
+        The second value is the reason if that is not the session's own model, although no other was requested. A
+        session never changes its provider only because a key is missing.
         """
         own = "" if self._project.options.model else history.model
         obstacle = self._models.now().obstacle(own) if own else None
@@ -181,10 +182,10 @@ class SessionOpener:
         return self.new()
 
     def named(self, selector: str) -> AgentSession:
-        """Open a session by id, unique prefix or name; the chosen one as the command line requests, for example as a
-        copy.
+        """Open a session by id, unique prefix or name.
 
-        Raises InputError if it is unknown, SessionBusy if it is open elsewhere.
+        A chosen session opens as the command line requests, for example as a copy. Raises InputError if it is unknown,
+        and SessionBusy if it is open elsewhere.
         """
         info = self._project.store.find(selector, self._project.project)
         session = self.resume(info) if self.choosing else self.open(info)

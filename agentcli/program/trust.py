@@ -92,10 +92,10 @@ def trust(folder: Path, file: Path) -> None:
 
 
 def what_it_would_load(folder: Path) -> tuple[Loadable, ...]:
-    """Find what agentcli would load from a folder once it is trusted; files of hooks or servers without any are
-    omitted.
+    """Find what agentcli would load from a folder once it is trusted.
 
-    Settings count in the folder itself, everything else also in its parents, up to the repository's root.
+    Files of hooks or servers without any are omitted. Settings count in the folder itself. Everything else also counts
+    in its parents, up to the repository's root.
     """
     places = _reach(_resolved(folder))
     found = (
@@ -109,9 +109,10 @@ def what_it_would_load(folder: Path) -> tuple[Loadable, ...]:
 
 
 def _held(kind: Kind, path: Path, root: Path) -> Kind | None:
-    """Return what a file gives agentcli: its kind, "allow" if it only has allow rules, or None if it has nothing.
+    """Return what a file gives agentcli.
 
-    A file that is not readable as JSON may have anything.
+    This is its kind, "allow" if it only has allow rules, or None if it has nothing. A file that is not readable as JSON
+    may have anything.
     """
     from agentcli.core.text.json_comments import without_comments
 

@@ -206,7 +206,10 @@ class WorkspacePolicy:
         return lasting, RunRules(begun_now) if begun_now else None
 
     def objection(self, path: Path) -> str:
-        """Return why an undo does not restore a file (even mode auto-edit would ask about an edit of it, or deny it); else empty."""
+        """Return why an undo does not restore a file; else an empty text.
+
+        An undo restores no file of which even mode auto-edit would deny an edit, or ask about it.
+        """
         from agentcli.permissions.decide import decide
 
         call = ToolCall("undo", "edit", {"file_path": str(path)})
@@ -243,8 +246,8 @@ class WorkspacePolicy:
 
         Commands that a person or a rule allowed run without a sandbox, unless one is required. Other commands that only
         read run in the `reader` sandbox, in every mode. In mode auto the rest run in a sandbox with a writable
-        workspace, and so does a `contained` one, whose decision relies on that. Paths that deny rules protect from
-        reading are hidden in every mode, also from allowed commands.
+        workspace. So does a `contained` command, whose decision relies on that. Paths that deny rules protect from
+        reading are hidden in every mode, even from allowed commands.
         """
         if not self.sandbox.working:
             return Sandboxes()

@@ -20,7 +20,10 @@ Parameters = Callable[[], Sequence[inspect.Parameter]]
 
 
 def taking(options: type, name: str = "asked") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command a parameter for each field of a dataclass; it gets them as one value in its argument `name`."""
+    """Give a command a parameter for each field of a dataclass.
+
+    The command gets them as one value in its argument `name`.
+    """
 
     def build(given: Mapping[str, Any]) -> Any:
         return options(**given)
@@ -29,9 +32,10 @@ def taking(options: type, name: str = "asked") -> Callable[[Callable[..., Any]],
 
 
 def taking_flags(place: Place | None = None, name: str = "given") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the flags of a run; it gets their values by the names of `Options` in its argument `name`.
+    """Give a command the flags of a run.
 
-    Files in flags are read: UsageError for an unreadable one.
+    The command gets their values by the names of `Options` in its argument `name`. Files in flags are read: UsageError
+    for an unreadable file.
     """
     return functools.partial(_Taking, functools.partial(_flag_parameters, place), _by_field, name)
 

@@ -1,8 +1,7 @@
 """Tables and lists that are printed once: drawn by rich on a terminal, plain and complete otherwise.
 
-Rich is slow to import, so it is imported only to draw. `agentcli.frontends.terminal.render` draws a session's replies
-instead, because rich's Markdown drops words of a reply (HTML tags, link addresses) and cannot print blocks as they
-arrive.
+Rich is slow to import, so it is imported only to draw. `agentcli.frontends.terminal.render` draws a session's replies.
+Rich's Markdown would drop words of a reply (HTML tags, link addresses), and cannot print blocks as they arrive.
 """
 
 from __future__ import annotations
@@ -27,24 +26,27 @@ GAP = 2
 NARROWEST = 12
 """Minimum cells of a column that takes the rest of the line."""
 STYLED_ROWS = 1_000
-"""Rows above which a table on a terminal is printed without styles and wrapping: rich takes a millisecond for each row.
+"""Rows above which a table on a terminal is printed without styles and wrapping.
+
+Rich takes a millisecond for each row.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table. Numbers are aligned right.
-
-    On a terminal: `style` is rich's. A column that `fills` takes the rest of the line and is cut with `…`; a column
-    that `wraps` continues on the next line. A column is dropped if the terminal has fewer than `from_width` cells.
-    """
+    """A column of a table. Everything but `head` and `numeric` concerns a terminal only."""
 
     head: str
     style: str = ""
+    """Style of rich."""
     numeric: bool = False
+    """If true, cells are aligned right."""
     fills: bool = False
+    """If true, it takes the rest of the line and is cut with `…`."""
     wraps: bool = False
+    """If true, it continues on the next line."""
     from_width: int = 0
+    """Cells of the terminal below which the column is dropped."""
 
 
 def on_terminal(stream: TextIO) -> bool:
@@ -139,7 +141,10 @@ def console(stream: TextIO | None = None, cells: int = 0) -> Console:
 
 
 def print_styled(pieces: Iterable[tuple[str, str]], stream: TextIO | None = None, cells: int = 0) -> None:
-    """Print a line of pieces of text, each with a rich style, which only a terminal shows; there it wraps at words."""
+    """Print a line of pieces of text, each with a rich style.
+
+    Only a terminal shows the styles. There the line wraps at words.
+    """
     out = sys.stdout if stream is None else stream
     if not on_terminal(out):
         print(safe("".join(text for text, _ in pieces)), file=out)

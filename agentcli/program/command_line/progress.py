@@ -20,8 +20,8 @@ T = TypeVar("T")
 class Progress:
     """Context manager that shows the progress of long work in one line, removed at the end.
 
-    `clock` returns seconds. Nothing is written to a stream that is not a terminal, and nothing before `AFTER`: until
-    then rich is not even imported.
+    `clock` returns seconds. Nothing is written to a stream that is not a terminal. Nothing is written before `AFTER`,
+    and until then rich is not even imported.
     """
 
     AFTER = 0.5

@@ -134,7 +134,10 @@ class _Merged:
     retired: list[tuple[str, str]] = field(default_factory=list)
 
     def set(self, given: str, raw: Any, layer: Layer) -> str:
-        """Set a value of a layer; return the setting whose origin is now the layer, empty if the value is omitted."""
+        """Set a value of a layer, and return the setting whose origin is now the layer.
+
+        Return an empty text if the value is omitted.
+        """
         schema = self.config.schema
         key = schema.full(given)
         table, _, name = key.partition(".")
@@ -223,8 +226,9 @@ def _file_layer(schema: Schema, path: Path | None) -> Iterator[Layer]:
 
 
 def _project_layer(schema: Schema, path: Path | None, user: Sequence[Layer], warnings: list[str]) -> Iterator[Layer]:
-    """Yield the settings of a project's file that may override the user's; for each other one, add a warning with the
-    reason.
+    """Yield the settings of a project's file that may override the user's.
+
+    For each other setting, add a warning with the reason.
     """
     if path is None or not os.path.lexists(path):
         return
@@ -297,8 +301,9 @@ def _environment_layer(schema: Schema, env: Mapping[str, str]) -> Layer:
 
 
 def _preset_layer(schema: Schema, layers: Sequence[Layer]) -> Iterator[Layer]:
-    """Yield the settings of the preset in these layers: they override files and the environment, and a run's flags
-    override them.
+    """Yield the settings of the preset in these layers.
+
+    They override files and the environment. A run's flags override them.
     """
     given = [(layer, key) for layer in layers for key in layer.values if schema.full(key) == _PRESET]
     for layer, key in given[-1:]:

@@ -17,17 +17,16 @@ from agentcli.core.text.words import did_you_mean, near_names
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Settings from one place: dotted keys with raw values. `typed` is false if values are text to be parsed.
-
-    `places` maps a full key to the exact place that sets it, if that is more precise than the origin; `origins` to its
-    origins, if there are several.
-    """
+    """Settings from one place: dotted keys with raw values."""
 
     origin: str
     values: Mapping[str, Any]
     typed: bool = True
+    """False if values are text to be parsed."""
     places: Mapping[str, str] = field(default_factory=dict)
+    """For a full key, the exact place that sets it, if that is more precise than the origin."""
     origins: Mapping[str, str] = field(default_factory=dict)
+    """For a full key, its origins, if there are several."""
 
     def place(self, key: str) -> str:
         """Return the place that sets a key, as in ` in config.toml`; empty if there is nothing to report."""
@@ -80,8 +79,9 @@ def _range(kind: Kind) -> Range:
 
 
 def _numbers(kind: Kind, value: Any) -> list[float]:
-    """Return the numbers in a value that is a number, or a list or table of numbers; a table of anything is not
-    checked.
+    """Return the numbers in a number, or in a list or table of numbers.
+
+    A table of anything is not checked.
     """
     if kind == Table(Scalar.ANYTHING):
         return []

@@ -47,8 +47,9 @@ class Schema:
         return {key: _few(kind, toggles) for key, kind in self.kinds.items()}
 
     def entry(self, key: str) -> tuple[str, str]:
-        """Split a key such as `context.compression_model.default` into the table setting and the name in it; for other
-        keys return two empty texts.
+        """Split a key such as `context.compression_model.default` into the table setting and the name in it.
+
+        Return two empty texts for other keys.
         """
         full = self.full(key)
         for table, kind in self.kinds.items():

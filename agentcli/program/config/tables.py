@@ -23,10 +23,10 @@ Tables = dict[str, dict[str, dict[str, Any]]]
 
 
 def split(table: str, rest: str) -> tuple[str, ...]:
-    """Split a key below a table into name, setting and, in a table setting, its key: `x.headers.a` is
-    `("x", "headers", "a")`.
+    """Split a key below a table into name and setting: `x.model` is `("x", "model")`.
 
-    A name may contain dots, and quotes as in TOML.
+    In a table setting the setting's key follows: `x.headers.a` is `("x", "headers", "a")`. A name may contain dots, and
+    quotes as in TOML.
     """
     if table == "models" and rest.startswith(f"{ALIASES}."):
         return (ALIASES, rest.removeprefix(f"{ALIASES}.").strip("\"'"))

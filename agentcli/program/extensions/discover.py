@@ -41,7 +41,10 @@ def catalogue(found: Mapping[str, Skill], agents: Mapping[str, AgentKind], windo
 
 
 def changes_since(recorded: Sequence[str], found: Mapping[str, Skill], agents: Mapping[str, AgentKind]) -> str:
-    """Return a reminder of the skills and agents added or removed since a session began with these system blocks; or empty."""
+    """Return a reminder of the skills and agents added or removed since a session began.
+
+    The session began with these system blocks. Return an empty text without changes.
+    """
     block = next((block for block in recorded if block.startswith((SKILLS, AGENTS))), "")
     then = set(_LISTED.findall(block))
     if not (recorded and (then or found or agents)):

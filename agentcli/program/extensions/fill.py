@@ -100,7 +100,10 @@ class Filler:
                 printed.add(event)
 
     async def _file(self, name: str) -> File | None:
-        """Return the file of that name; None if it does not exist or may not be read: then the name is just a word."""
+        """Return the file of that name.
+
+        Return None if it does not exist or may not be read: then the name is just a word.
+        """
         if not self._stages.has("read") or not name or len(name) > _NAME_CHARACTERS:
             return None
         path = self._core.ctx.cwd / os.path.expanduser(name)

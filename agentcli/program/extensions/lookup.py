@@ -13,10 +13,10 @@ SCOPES = ("project", "user")
 
 
 def named(found: Extensions, name: str) -> Skill | Template | None:
-    """Return the skill or command of that name: the project's before the user's, a skill before a command of the same
-    place.
+    """Return the skill or command of that name.
 
-    A plugin's skill or command also has its plain name if nothing else does.
+    The project's comes before the user's, and a skill before a command of the same place. A plugin's skill or command
+    also has its plain name if nothing else does.
     """
     both = [one for one in (found.skills.get(name), found.commands.get(name)) if one is not None]
     if both:

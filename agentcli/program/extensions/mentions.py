@@ -36,7 +36,10 @@ def mentions(text: str) -> Sequence[Mention]:
 
 
 _NAMED = r"(?:^|(?<=[\s(\"']))([$/])([A-Za-z][\w-]*(?::[\w-]+)*)(?![\w/$=-]|[.:]\w)"
-"""A name at the beginning of a word that is not part of a longer one such as `/usr/bin`, `$HOME/x` or `$x.y`."""
+"""A name at the beginning of a word.
+
+It is not part of a longer word such as `/usr/bin`, `$HOME/x` or `$x.y`.
+"""
 _CODE = r"(?s)```.*?(?:```|\Z)|`[^`\n]*`"
 
 
@@ -45,9 +48,10 @@ _FILED = re.compile(r"/[\w-]+(?::[\w-]+)*(?:\s|$)")
 
 
 def refuse(text: str, own: str, cwd: Path, found: Extensions) -> None:
-    """Raise InputError if a prompt begins with `/name` of a file in an untrusted folder, or if `own` has `$name` of a skill there.
+    """Refuse a prompt that uses a file of an untrusted folder.
 
-    `own` is the part of the prompt that was not piped in, `found` are the extensions that were read.
+    Raises InputError if the prompt begins with `/name` of such a file. The same applies if `own` has `$name` of a skill
+    there. `own` is the part of the prompt that was not piped in. `found` are the extensions that were read.
     """
 
     def is_unread(name: str) -> bool:

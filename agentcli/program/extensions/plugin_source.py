@@ -1,4 +1,7 @@
-"""Sources of plugins: a folder or a git address, and in it a folder, or the name of an entry in its marketplace."""
+"""Sources of plugins: a folder or a git address.
+
+In it a plugin is a folder, or the name of an entry in its marketplace.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +99,10 @@ def _entry(entry: Mapping[str, Any], folder: Path, place: Path) -> Found:
 
 
 def _inside(folder: Path, path: str) -> Path | None:
-    """Return the folder at a path in a resolved one, following links; None if there is none, or it leads outside."""
+    """Return the folder at a path in a resolved folder, following links.
+
+    Return None if there is none, or if it leads outside.
+    """
     inside = None if "\0" in path else (folder / path).resolve()
     return inside if inside is not None and probe.is_dir(inside) and inside.is_relative_to(folder) else None
 
@@ -111,7 +117,10 @@ def _elsewhere(address: str, more: Mapping[Any, Any], entry: Mapping[str, Any], 
 
 
 def _cloned(source: str, place: Path, ref: str = "", commit: str = "") -> Path:
-    """Clone a git repository, at its newest state, at `@REF` or at a commit, without running its hooks, submodules or credential programs."""
+    """Clone a git repository at its newest state, at `@REF` or at a commit.
+
+    Its hooks, submodules and credential programs do not run.
+    """
     place.mkdir(parents=True, exist_ok=True)
     address, at, given = source.rpartition("@")
     if ref or not at or "/" in given or ":" in given or "/" not in address:

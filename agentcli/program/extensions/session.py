@@ -36,7 +36,7 @@ SKILL_FOLDERS = "skill_folders"
 class NestedSkills(Stage):
     """Finds folders of skills between the session's first folders and the folders that its calls touch.
 
-    A found folder is known as long as the session is open, and on resume as long as a result in force contains it.
+    A found folder is known as long as the session is open. On resume it is known if a result in force contains it.
     """
 
     def __init__(self, journal: Journal, cwd: Path, roots: Sequence[Path]) -> None:
@@ -93,8 +93,9 @@ class Catalogue:
         return self._found
 
     async def refresh(self) -> str:
-        """Search again; return a reminder of the skills and agents added or removed since the session began, empty if
-        there are none.
+        """Search again, and return a reminder of the skills and agents added or removed since the session began.
+
+        Return an empty text if there are none.
         """
         self._found = await asyncio.to_thread(self._search)
         return self._changes(self._found)
@@ -169,10 +170,10 @@ class SessionExtensions:
         return known or ((prompts := self._prompts) is not None and prompts.named(text))
 
     async def expanded(self, prompt: Prompt) -> Prompt:
-        """Return the prompt with the text of the command at its beginning, and the bodies of all skills and commands in
-        it.
+        """Return the prompt with the text of the command at its beginning.
 
-        Raises InputError if a text is unreadable, or contains a command that may not run.
+        It also gets the bodies of all skills and commands in it. Raises InputError if a text is unreadable, or contains
+        a command that may not run.
         """
         said = prompt.text if prompt.own is None else prompt.own
         begins = self.entry(name_and_argument(prompt.text)[0]) if prompt.text.startswith("/") else None
@@ -202,10 +203,10 @@ class SessionExtensions:
         return replace(prompt, parts=(*before, *(prompt.parts or (Text(prompt.text),))), grants=grants)
 
     async def _beginning(self, prompt: Prompt) -> Prompt:
-        """Return the prompt with the text of the command, or the body of the skill, at its beginning; any other
-        unchanged.
+        """Return the prompt with the text of the command, or the body of the skill, at its beginning.
 
-        Raises InputError if the text is unreadable, or contains a command that may not run.
+        Return any other prompt unchanged. Raises InputError if the text is unreadable, or contains a command that may
+        not run.
         """
         keep = self._core.ctx.keep_output
         rules = self._core.approval.rules
@@ -369,8 +370,9 @@ class SessionExtensions:
 
 
 def _put_before(entry: Skill | Template, parts: Sequence[Part], seen: Container[str]) -> Sequence[Part]:
-    """Return the parts for names within a prompt's text: a command's text as one part, a skill in the view as a
-    reminder of it.
+    """Return the parts for names within a prompt's text.
+
+    A command's text becomes one part. A skill in the view becomes a reminder of it.
     """
     if isinstance(entry, Skill):
         again = reminder(f"The user names the skill {entry.name} again: it is above, unchanged.")

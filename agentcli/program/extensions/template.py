@@ -11,23 +11,24 @@ from typing import Literal
 from agentcli.core.dataclass import dataclass
 
 Syntax = Literal["own", "claude", "gemini", "opencode"]
-"""The program that a text was written for; our own texts differ from Claude Code's in the number of the first argument,
-and in code.
+"""The program that a text was written for.
+
+Our own texts differ from Claude Code's in the number of the first argument, and in code.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """Placeholder of an argument: all of them if `number` is None, else one, counted from 0.
-
-    `rest` means this one and all following; `literal` is the placeholder as written; `in_code` is true if it is in
-    code, which stays unchanged if there are no arguments at all.
-    """
+    """Placeholder of an argument."""
 
     number: int | None = None
+    """Number of the argument, counted from 0; None for all arguments."""
     literal: str = ""
+    """The placeholder as written."""
     in_code: bool = False
+    """True if it is in code, which stays unchanged if there are no arguments at all."""
     rest: bool = False
+    """True if it means this argument and all that follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +204,10 @@ def _greedy(parts: Sequence[Part]) -> list[Part]:
 
 
 def _gemini(body: str) -> Iterator[Part]:
-    """Yield the parts of a prompt in Gemini CLI's syntax: `{{args}}`, `!{command}` and `@{path}`, with balanced braces."""
+    """Yield the parts of a prompt in Gemini CLI's syntax.
+
+    Placeholders are `{{args}}`, `!{command}` and `@{path}`, with balanced braces.
+    """
     done = 0
     for found in re.finditer(r"\{\{args\}\}|[!@]\{", body):
         if found.start() < done:

@@ -1,5 +1,6 @@
-"""Tools of an agent in opencode's format: `tools` (name to true or false) and `permission` (name to allow, ask or
-deny).
+"""Tools of an agent in opencode's format.
+
+They are the fields `tools` (name to true or false) and `permission` (name to allow, ask or deny).
 """
 
 from __future__ import annotations
