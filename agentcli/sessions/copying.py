@@ -132,10 +132,10 @@ def fork(
     unused_name: Callable[[str], str],
     through: Callable[[Iterable[Any]], Iterable[Any]] = iter,
 ) -> SessionInfo:
-    """Create a session that shares the records of `source` up to `seq`: hard links to the same files, which never
-    change.
+    """Create a session that shares the records of `source` up to `seq`.
 
-    If the source has a name, the last record of the copy names it `unused_name(name)`.
+    They are hard links to the same files, which never change. If the source has a name, the last record of the copy
+    names it `unused_name(name)`.
     """
 
     def fill(folder: Path) -> SessionInfo:

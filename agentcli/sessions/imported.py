@@ -29,22 +29,26 @@ def unshown(things: Iterable[Any], total: int) -> Iterable[Any]:
 class Imported:
     """A session from a file. Record n of the new session is `bodies[n - 1]`; compactions in it rely on that.
 
-    `time` is the start of the session, `model` is `provider/id`, and `notes` are lines for people about content that
-    could not be imported unchanged. For an unchanged export of our own, `kept` contains the records with their exact
-    bytes, and `parent` the source of a fork; both are empty otherwise. `outputs` has the whole outputs by file name.
+    `kept` and `parent` are empty unless the file is an unchanged export of our own.
     """
 
     format: Format
     title: str
     cwd: str
     model: str
+    """`provider/id`."""
     time: str
+    """The start of the session."""
     bodies: tuple[Timed, ...]
     name: str = ""
     notes: tuple[str, ...] = ()
+    """Lines for people about content that could not be imported unchanged."""
     kept: tuple[tuple[Record, bytes], ...] = ()
+    """The records with their exact bytes."""
     outputs: Mapping[str, str] = field(default_factory=dict)
+    """The whole outputs by file name."""
     parent: Parent | None = None
+    """The source of a fork."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,8 +111,9 @@ class MemorySession:
     def candidates(
         self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = math.inf
     ) -> Iterator[Entry]:
-        """Yield the records up to number `newest` that contain the call, newest first; all records without a call,
-        because there is no index.
+        """Yield the records up to number `newest` that contain the call, newest first.
+
+        Without a call, yield all records, because there is no index.
         """
         turn, entries = 0, []
         for record in self._records:

@@ -56,7 +56,10 @@ def local_minute(stamped: str) -> str:
 
 
 def ago(stamped: str, now: datetime | None = None) -> str:
-    """Return the age of a record briefly, such as `5 min ago`, or its day if it is older than a week."""
+    """Return the age of a record briefly, such as `5 min ago`.
+
+    If it is older than a week, return its day.
+    """
     try:
         seconds = ((now or datetime.now(UTC)) - datetime.fromisoformat(stamped)).total_seconds()
     except (ValueError, TypeError):
@@ -105,10 +108,11 @@ ParentKind = Literal["fork", "subagent", "handoff"]
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """The source of a fork, a handoff or a subagent's session, and the number of its last record at that moment."""
+    """The source of a fork, a handoff or a subagent's session."""
 
     session: str
     seq: int
+    """Number of the source's last record at that moment."""
     kind: ParentKind = "fork"
 
 
@@ -170,7 +174,10 @@ class SessionInfo:
     imported: Mapping[str, str] = field(default_factory=dict)
     """Source of an imported session: the `program` that wrote it, its `id` there, the `sha256` of the imported file."""
     foreign: int = 0
-    """Number of the last record from an imported file, 0 for none: its texts count, but not its settings and file states."""
+    """Number of the last record from an imported file, 0 for none.
+
+    Its texts count, but not its settings and file states.
+    """
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Fields that this version does not know; written back unchanged."""
 

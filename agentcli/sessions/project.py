@@ -1,8 +1,8 @@
 """Project of a folder. One repository is one project, for every folder in it and at every place.
 
-In the store, each place of a repository (a clone, a worktree, its previous folder) has its own folder, named by the
-hash of its path. Its `project.json` names the repository, so that the places find each other. Git's own files suffice
-to see that two folders contain the same repository.
+A place of a repository is a clone, a worktree, or its previous folder. In the store each place has its own folder,
+named by the hash of its path. Its `project.json` names the repository, so that the places find each other. Git's own
+files suffice to see that two folders contain the same repository.
 """
 
 from __future__ import annotations
@@ -36,15 +36,14 @@ _SECTION = re.compile(r'^\[\s*remote\s+"(.*)"\s*\]')
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """The repository in a folder.
-
-    `common` is the git folder that all its worktrees share; `remote` is the normalised URL of its remote, empty if
-    there is none. `root_commit` is the id of the first commit, empty if git was too slow, None if it is unknown.
-    """
+    """The repository in a folder."""
 
     common: str
+    """The git folder that all its worktrees share."""
     remote: str = ""
+    """The normalised URL of its remote; empty if there is none."""
     root_commit: str | None = None
+    """The id of the first commit; empty if git was too slow, None if it is unknown."""
 
     def is_same(self, other: Repository) -> bool:
         """Return True if both are one repository: worktrees, clones, or the same before and after a move.
@@ -235,9 +234,10 @@ def project_root(directory: Path) -> Path:
 
 
 def project_id(directory: Path) -> str:
-    """Return a readable name with a hash of the whole path: stable, safe as a file name, unique for each root.
+    """Return a readable name with a hash of the whole path.
 
-    Worktrees use the id of the main one: they come and go, and share its sessions and file states.
+    The name is stable, safe as a file name, and unique for each root. A worktree uses the id of the main worktree:
+    worktrees come and go, and share its sessions and file states.
     """
     return _id(main_worktree(project_root(directory)))
 
@@ -306,7 +306,10 @@ def about_gone_folders(root: Path) -> str:
 
 
 def top_for(project: str, directory: str) -> Path:
-    """Return the top folder of the place with this id, in which `directory` is or was; it need not exist any more."""
+    """Return the top folder of the place with this id, in which `directory` is or was.
+
+    The folder may no longer exist.
+    """
     here = Path(directory)
     return next((above for above in (here, *here.parents) if _id(above) == project), here)
 

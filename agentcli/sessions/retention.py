@@ -1,4 +1,7 @@
-"""Retention: moves old sessions to the trash by age, count and size if the user sets limits; never open or pinned ones."""
+"""Retention: moves old sessions to the trash by age, count and size if the user sets limits.
+
+Open and pinned sessions stay.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +39,9 @@ def sweep(
     now: datetime | None = None,
     through: Callable[[Sequence[SessionInfo]], Iterable[SessionInfo]] = iter,
 ) -> Swept:
-    """Move sessions that are too old, too many or too large to the trash, oldest first; then delete old ones from the
-    trash.
+    """Move sessions that are too old, too many or too large to the trash, oldest first.
 
-    The sessions to move pass `through`, a callback that may show progress.
+    Then delete old sessions from the trash. The sessions to move pass `through`, a callback that may show progress.
     """
     trashed = []
     for info in through(superfluous(store, retention, now)):

@@ -103,7 +103,7 @@ def search(
     sieve = _Sieve(wanted)
     sifted = (_sifted(folder, through(_files(folder)), sieve, len(wanted)) for folder in _sessions(root, projects))
     promising = [each for each in sifted if each is not None]
-    # A close look costs far more than sifting, so it ends as soon as enough is found, starting with the last written
+    # A close look costs far more than sifting, so it ends as soon as enough is found. It starts with the last written
     # sessions.
     promising.sort(key=lambda each: _written(each.folder), reverse=True)
     looked_at = (_looked_at(each.folder, through(_files(each.folder, each.names)), wanted, hits) for each in promising)
@@ -112,7 +112,10 @@ def search(
 
 
 def passages_after(records: Iterable[Record], starts: Sequence[int], words: str) -> Mapping[int, str]:
-    """Return an excerpt with the words for each start, if all words occur in the records between it and the next start."""
+    """Return an excerpt with the words for each start.
+
+    A start counts if all words occur in the records between it and the next start.
+    """
     wanted = tuple(dict.fromkeys(word.casefold() for word in words.split()))
     held: dict[int, set[str]] = {}
     found: dict[int, str] = {}

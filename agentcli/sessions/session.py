@@ -189,8 +189,9 @@ class Session:
                 yield Entry(record, turn)
 
     def marks(self, terms: Sequence[str], newest: int | None = None, until: float = math.inf) -> Iterator[Mark]:
-        """Yield the records up to number `newest` that have texts, newest first, with the terms that they may contain,
-        using the index.
+        """Yield the records up to number `newest` that have texts, newest first.
+
+        Each comes with the terms that it may contain, according to the index.
         """
         last = self._info.records if newest is None else min(newest, self._info.records)
         return self._recall().marks(

@@ -34,7 +34,10 @@ from agentcli.sessions.summaries import fitting, glance, newest, order, subfolde
 from agentcli.system.disk import DISK, Disk, make_folder, reason, sync_folder, write_file
 
 Projects = Project | str | None
-"""A selection of sessions: of a repository with all its places, of one place by its id, or of all projects."""
+"""A selection of sessions.
+
+Select those of a repository with all its places, of one place by its id, or of all projects.
+"""
 if TYPE_CHECKING:  # needed by few commands, which import it
     from agentcli.sessions.checkpoints.checkpoints import Checkpoints
     from agentcli.sessions.checkpoints.file_states import Listing
@@ -135,8 +138,8 @@ class Store:
         """Create a session that begins like this one up to record `seq`, by default all of it; `open` continues it.
 
         The record files pass `through`, a callback that may show progress. The source may be open: its records never
-        change. The title is marked as a fork, and a name gets a number, so that people can tell the two apart. Raises
-        InputError for an unknown record, StoreError if the disk refuses.
+        change. The title is marked as a fork, and a name gets a number. So people can tell the two apart. Raises
+        InputError for an unknown record, and StoreError if the disk refuses.
         """
         from agentcli.sessions.copying import fork
 
@@ -257,10 +260,10 @@ class Store:
         return Session(self.folder(info), info, self._disk, None)
 
     def rename(self, info: SessionInfo, name: str, project: Projects = None, *, through: Through = iter) -> SessionInfo:
-        """Name a session that is not open here; no other session of its project may have the name.
+        """Name a session that is not open here. No other session of its project may have the name.
 
-        Records that are read pass `through`. Raises InputError for a name that `name_of` refuses or another session
-        has, SessionBusy if this session is open elsewhere, StoreError if the disk refuses.
+        Records that are read pass `through`. Raises InputError for a name that `name_of` refuses, or that another
+        session has. Raises SessionBusy if this session is open elsewhere, and StoreError if the disk refuses.
         """
         name = name_of(name)
         for other in self.list(project or info.project_id):

@@ -46,16 +46,15 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The state to which a file, link or folder is restored, and the state that it must have for that to be safe.
-
-    If `wanted` is None, the file is removed, but only if `created` marks it as made by the agent. `left` is the state
-    in which the agent left it.
-    """
+    """The state to which a file, link or folder is restored."""
 
     path: Path
     wanted: State | None
+    """The state to restore; if None, the file is removed, but only if `created` is true."""
     left: State | None = None
+    """The state in which the agent left it; restoring is safe only in that state."""
     created: bool = False
+    """True if the agent made it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +130,9 @@ class Checkpoints:
         return Checkpoint(data | ({"skipped": installed} if installed else {}))
 
     def recover(self, recorded: Iterable[str]) -> Checkpoint | None:
-        """Return the record of a change whose process died before writing it, to append; `recorded` are the ids of
-        known batches.
+        """Return the record of a change whose process died before writing it; the caller appends it.
+
+        `recorded` are the ids of known batches.
         """
         pending = _read_pending(self._folder / PENDING)
         return None if pending is None or pending.id in recorded else self.after(pending)

@@ -48,16 +48,15 @@ States = Mapping[Path, State | None]
 
 @dataclass(frozen=True, slots=True)
 class FileStates:
-    """States of files at one moment.
-
-    `uncovered` maps a path to the reason why its state could not be stored; its entry in `marks` shows whether it
-    changed. `skipped` are folders that were not read.
-    """
+    """States of files at one moment."""
 
     states: States
     uncovered: Mapping[Path, str]
+    """Paths whose state could not be stored, each with the reason."""
     marks: Mapping[Path, Mark]
+    """For each of these paths, an entry that shows whether it changed."""
     skipped: tuple[Path, ...] = ()
+    """Folders that were not read."""
 
 
 @dataclasses.dataclass

@@ -143,9 +143,9 @@ def damaged_contents(folder: Path, whole: set[Inode]) -> Iterator[tuple[Path, st
 
 
 def mend_content(path: Path, pool: Path, disk: Disk) -> bool:
-    """Link the pool's content to the path of a damaged one that was moved away; False if the pool has no intact copy.
+    """Link the pool's content to the path of a damaged content that was moved away.
 
-    A damaged content in the pool is removed. Raises OSError.
+    Return False if the pool has no intact copy. A damaged content in the pool is removed. Raises OSError.
     """
     key = path.parent.name + path.name
     shared = _path(pool, key)

@@ -168,10 +168,10 @@ def _redoes(batch: Batch, among: Sequence[Batch]) -> bool:
 
 
 def _taking(chosen: Sequence[Batch], since: Sequence[Batch] = ()) -> Taking:
-    """Return the state of each file before the first of the batches; restore it if the file is as the last batch left
-    it.
+    """Return the state of each file before the first of the batches.
 
-    `since` are the batches whose uncovered files are reported: batches between them changed no other files.
+    A file is restored only if it is as the last batch left it. `since` are the batches whose uncovered files are
+    reported: batches between them changed no other files.
     """
     targets: dict[Path, Target] = {}
     for batch in chosen:

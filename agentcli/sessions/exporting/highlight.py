@@ -71,8 +71,9 @@ def _formatter() -> Any:
 
 
 def _endings(name: str) -> str:
-    """Return a name that all files with the same extensions share, or the name itself if more of it decides the
-    language.
+    """Return a name that all files with the same extensions share.
+
+    If more of the name decides the language, return the name itself.
     """
     return name if _told_by_more().match(name) else f"x{''.join(name.partition('.')[1:])}"
 

@@ -1,9 +1,10 @@
 """Index of a session's texts: a search reads only the few records that may contain a piece of text.
 
-Each record has a row with its turn, its call ids, and a Bloom filter of the three-byte pieces of its texts, case
-folded. The rows of `SEGMENT` records make a file of `recall/`. A thread builds it when the last of these records is
-written; it never changes, and is rebuilt if lost or damaged. A search builds the rows of the newest records, in memory
-only.
+Each record has a row with its turn and its call ids. The row also has a Bloom filter of the three-byte pieces of its
+texts, case folded.
+
+The rows of `SEGMENT` records make a file of `recall/`. A thread builds it when the last of these records is written. It
+never changes, and is rebuilt if lost or damaged. A search builds the rows of the newest records, in memory only.
 """
 
 from __future__ import annotations
@@ -90,9 +91,10 @@ class RecallIndex:
     def marks(
         self, newest: int, load: Load, terms: Sequence[str], *, save: bool = True, until: float = math.inf
     ) -> Iterator[Mark]:
-        """Yield a mark for each record up to `newest` that has texts, newest first, with the terms that it may contain.
+        """Yield a mark for each record up to `newest` that has texts, newest first.
 
-        Terms are texts, compared ignoring case. The rest is as in `candidates`.
+        A mark has the terms that the record may contain. Terms are texts, compared ignoring case. The rest is as in
+        `candidates`.
         """
         sieve = _Sieve([[term] for term in terms])
         for seq, row in self._newest_first(newest, load, save=save, until=until):

@@ -34,14 +34,14 @@ Through = Callable[[Iterable[Record]], Iterable[Record]]
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A record that cannot be used, and the reason for people.
-
-    `file` is None if no file is left of it; `seq` is 0 for a file that is not a record.
-    """
+    """A record that cannot be used."""
 
     seq: int
+    """Its number; 0 for a file that is not a record."""
     why: str
+    """The reason, for people."""
     file: Path | None = None
+    """Its file; None if none is left."""
     cause: Literal["missing", "unreadable", "damaged"] = "damaged"
 
 
@@ -120,7 +120,10 @@ class RecordFolder:
         return self.folder / name if name else None
 
     def path_of_no_file(self, seq: int) -> Path | None:
-        """Return the path of an entry with a record's name that is not a regular file, such as a folder; else None."""
+        """Return the path of an entry with a record's name that is not a regular file, such as a folder.
+
+        Return None if there is none.
+        """
         for name in self.files().get(seq, ()):
             with contextlib.suppress(OSError):
                 if not stat.S_ISREG(os.lstat(self.folder / name).st_mode) and not (self.folder / name).is_file():

@@ -297,10 +297,10 @@ class Writer:
         return path
 
     def save(self) -> bool:
-        """Write all waiting records, oldest first; return True if none waits any more. Never raises for a failing disk.
+        """Write all waiting records, oldest first; return True if none waits any more.
 
-        A failed write is repeated at once from memory into a new file: after a failed fsync, the content of the first
-        file is unknown.
+        It never raises for a failing disk. A failed write is repeated at once from memory into a new file. After a
+        failed fsync, the content of the first file is unknown.
         """
         with self._guard:
             return not self._released and self._written()
