@@ -1,5 +1,6 @@
-"""Saved rules that allow a command line: by its exact text, or command by command, including what each reads and its
-variables.
+"""Saved rules that allow a command line.
+
+Rules cover its exact text, or each of its commands with the files that it reads and its variables.
 """
 
 from __future__ import annotations
@@ -27,12 +28,13 @@ from agentcli.permissions.shell.syntax.parse import Command
 
 
 def allowing_rule(rules: Sequence[Rule], line: CommandLine, reads: Sequence[Rule] = ()) -> Rule | str | None:
-    """Return the rule that allows the line: by its exact text, or if each command that may do more than read matches a
-    rule.
+    """Return the rule that allows the line: by its exact text, or command by command.
 
-    A rule that a person wrote covers what it matches (but see `starting.py`). A proposed one covers words of the
-    approved kind (see `covered.py`). A rule about a command that changes files (`cp *`) applies inside the workspace.
-    `reads` are rules about reading files: they cover a command that only reads, if they cover the files outside that it
+    A command that only reads needs none. A rule that a person wrote covers everything it matches (but see
+    `starting.py`). A proposed one covers words of the approved kind (see `covered.py`). A rule about a command that
+    changes files (`cp *`) applies inside the workspace.
+
+    `reads` are rules about reading files. They cover a command that only reads, if they cover the files outside that it
     reads. If a rule matches but does not cover the line, return the reason; None if none matches.
     """
     for rule in rules:
@@ -74,9 +76,7 @@ def _covering_rule(rules: Sequence[Rule], line: CommandLine, number: int, comman
 
 
 def _excepted(pattern: str, line: CommandLine, number: int) -> str:
-    """Return why a rule that a person wrote does not cover a command of a line that its pattern matches; empty if it
-    does.
-    """
+    """Return why a person's rule does not cover a command that its pattern matches; empty if it does."""
     if line.workspace is None:
         return "the command is not read"
     command, folders = line.ruled[number]
@@ -87,7 +87,7 @@ def _excepted(pattern: str, line: CommandLine, number: int) -> str:
 
 
 def uncovered(pattern: str, line: CommandLine, number: int) -> str:
-    """Return why a proposed rule does not cover a command of a line that its pattern matches; empty if it does."""
+    """Return why a proposed rule does not cover a command that its pattern matches; empty if it does."""
     if line.workspace is None:
         return "the command is not read"
     command, folders = line.ruled[number]
@@ -145,9 +145,9 @@ def away(line: CommandLine, number: int) -> bool:
 
 
 def sandbox_rule(rules: Sequence[Rule], line: CommandLine) -> Rule | None:
-    """Return the last of the rules that let a line run as far as the sandbox contains it; None if there is none.
+    """Return the last of the rules that let a line run as far as the sandbox contains it.
 
-    Each command of the line that may do more than read needs one, or another rule about it.
+    Each command that may do more than read needs such a rule, or another rule about it. Return None if one has none.
     """
     if not any(rule.tool == SANDBOX for rule in rules):
         return None

@@ -25,23 +25,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Verdict on a call, its rule, and the reason.
-
-    `always` is the exact rule that "always" would save; if none may be saved, `unsaved` is the check that would still
-    apply.
-    """
+    """Verdict on a call, its rule, and the reason."""
 
     decision: Literal["allow", "ask", "deny"]
     rule: str
     why: str
     always: str = ""
+    """The exact rule that "always" would save."""
     unsaved: str = ""
+    """If no rule may be saved: the check that would still apply."""
     offers: Offers = field(default=tuple, compare=False, repr=False)
     """Finds the wider rules that a second "always" would save; only needed for a question."""
     session: str = ""
     """Exact rule that "for this session" would add; empty if the question is asked each time."""
     edits: bool = False
-    """True for an edit in the workspace, which mode auto-edit allows: "for this session" then switches to that mode."""
+    """True for an edit in the workspace, which mode auto-edit allows. "For this session" then switches to that mode."""
     reads: bool = False
     """True if a rule of the user allows a command that only reads."""
     paths: tuple[Path, ...] = ()
@@ -69,7 +67,7 @@ class Decision:
 
     @property
     def prefixes(self) -> tuple[str, ...]:
-        """Wider rules that a second "always" would save, one for each program of the line; empty if none may be saved."""
+        """Wider rules that a second "always" would save, one for each program; empty if none may be saved."""
         return self.offers()
 
 
@@ -173,7 +171,10 @@ def _by_mode(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
 
 
 def _by_sandbox_rule(nature: CallFacts, line: CommandLine, mode: Mode) -> Decision:
-    """Return the decision on a command by the rules that allow what the sandbox contains; it offers such rules if there are no others."""
+    """Return the decision on a command by the rules that allow everything that the sandbox contains.
+
+    Offer such rules if there are no others.
+    """
     boxed, why = nature.boxed, nature.reason
     if boxed:
         contained = line.alone
@@ -198,7 +199,10 @@ def _contained(rule: str, why: str, found: Containment) -> Decision:
 
 
 def _with_parts(nature: CallFacts) -> Offers:
-    """Return the search for the rules to offer; if none covers the whole line, for those that cover parts of it."""
+    """Return the search for the rules to offer.
+
+    If none covers the whole line, search for rules that cover parts of it.
+    """
     line = nature.line
     if line is None:
         return nature.offers

@@ -132,10 +132,9 @@ def facts_of(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, workspac
 
 
 def by_file(call: ToolCall, tools: Mapping[str, Traits]) -> tuple[ToolCall, ...]:
-    """Return a call with a patch as one call for each file that it touches, with the path as its subject; any other
-    call alone.
+    """Return a call with a patch as one call for each file that it touches; any other call alone.
 
-    A text that is not a patch touches nothing: the tool refuses it.
+    The subject of each call is the path. A text that is not a patch touches nothing: the tool refuses it.
     """
     traits = tools.get(call.name, UNKNOWN)
     text = traits.subject.of(call.input)
@@ -194,7 +193,7 @@ def _may_hide_from(rules: Iterable[Rule], line: CommandLine) -> bool:
     """Return True if a command in a rule may run in a part of the line that cannot be analysed.
 
     An unknown part of the line may be that command, and an alias may expand to it. An unknown program may get the
-    command's name among its arguments: in a script, after an option, or as the value of a variable.
+    command's name in a script, after an option, or in a variable.
     """
     patterns = [rule.pattern for rule in rules]
     if not patterns or line.harmless:
@@ -210,7 +209,7 @@ def _may_hide_from(rules: Iterable[Rule], line: CommandLine) -> bool:
 
 
 def _offers(line: CommandLine, tool: str, approved: Sequence[str]) -> Offers:
-    """Return the search for the rules to offer instead of the exact one; it runs once and only for a question."""
+    """Return the search for the rules to offer instead of the exact one. It runs once, only for a question."""
 
     @cache
     def offers() -> tuple[str, ...]:
@@ -318,8 +317,9 @@ def _file_nature(
 def _for_tool(
     traits: Traits, verdict: PathVerdict, path: str, target: Path, pattern: str, workspace: Workspace
 ) -> PathVerdict:
-    """Return the verdict on a path for a tool; what it writes, or what its search would select, may be judged
-    differently.
+    """Return the verdict on a path for a tool.
+
+    Written files, and files that a search would select, may be judged differently.
     """
     if traits.edits_files:
         folder = installed_in(path, target, workspace) if verdict.verdict == "free" else ""
@@ -392,8 +392,9 @@ def _other_nature(call: ToolCall, effect: Effect, rules: Rules) -> CallFacts:
 
 
 def _server_nature(call: ToolCall, server: ToolServer, rules: Rules) -> CallFacts:
-    """Gather the facts about a call of an MCP server's tool, which is never harmless without a rule, whatever the tool
-    declares.
+    """Gather the facts about a call of an MCP server's tool.
+
+    Without a rule it is never harmless, even if the tool declares so.
     """
     allow = [rule for rule in rules.allow if not server.shadows or rule.origin not in _LASTING]
     denied, asked, allowed = (

@@ -116,7 +116,7 @@ def _common_folder(git_folder: Path) -> Path:
 
 
 def _config_danger(file: Path, harmless: tuple[str, ...] = ()) -> str:
-    """Return the first key of a config file that may start a program, with the file name; else the empty string."""
+    """Return the first key of a config file that may start a program, with the file name; or empty."""
     from agentcli.system.git_keys import reads_only
 
     if not file.exists():
@@ -132,7 +132,7 @@ def _config_danger(file: Path, harmless: tuple[str, ...] = ()) -> str:
 def config_keys(text: str) -> list[str]:
     """Return the keys of a git config in lower case (`section.sub.key`); an unreadable line becomes a separate key.
 
-    As in git, only a newline ends a line: a vertical tab or a lone carriage return in a comment begins no section.
+    As in git, only a newline ends a line. A vertical tab or a lone carriage return in a comment begins no section.
     """
     keys: list[str] = []
     section = ""
@@ -185,7 +185,8 @@ def gitlinks(index: Path) -> list[str]:
 def tracked_secrets(index: Path) -> list[str]:
     """Return the paths in a git index that contain `.env`. Raise ValueError for an unreadable index."""
     data = _index_data(index)
-    # In version 4 a name omits the prefix that it shares with the previous one, so searching the bytes proves nothing.
+    # In version 4, a name omits the prefix that it shares with the previous one. Searching the bytes proves nothing
+    # then.
     if data[4:8] != b"\0\0\0\4" and not _SECRET_NAME.search(data):
         return []
     return [path for path, _ in _entries(data) if ".env" in path.casefold()]

@@ -18,11 +18,10 @@ from agentcli.permissions.shell.syntax.parse import Command
 
 
 def offered(line: CommandLine, tool: str, approved: Sequence[str]) -> tuple[str, ...]:
-    """Return the wider rules that would allow a line together; empty if one is missing. `approved` are patterns of
-    rules that allow commands.
+    """Return the wider rules that would allow a line together; empty if one is missing.
 
-    For files that a command reads outside the workspace, the offer is a folder to read; other commands do not run
-    there.
+    `approved` are patterns of rules that allow commands. For files that a command reads outside the workspace, the
+    offer is a folder to read. Other commands do not run there.
     """
     plain = line.without_assignments or line
     paths = dict.fromkeys(path for reading in plain.readings for path in reading.outside)
@@ -51,11 +50,10 @@ def offered_for_parts(line: CommandLine, tool: str, approved: Sequence[str]) -> 
 def offered_in_sandbox(
     line: CommandLine, offered: tuple[str, ...], approved: Sequence[str], *, boxed: bool
 ) -> tuple[str, ...]:
-    """Return the rules to offer if a sandbox contains commands: the `offered` ones, or rules that allow the line's
-    programs in the sandbox.
+    """Return the rules to offer if a sandbox contains commands.
 
-    `approved` are patterns of rules that allow commands, in the sandbox or anywhere; `boxed` is true if one of them is
-    about the line.
+    They are the `offered` ones, or rules that allow the line's programs in the sandbox. `approved` are patterns of
+    rules that allow commands, in the sandbox or anywhere. `boxed` is true if one of them is about the line.
     """
     if not offered and not boxed and not line.alone.why:
         offered = _for_programs(line)
@@ -75,10 +73,10 @@ _UNNAMEABLE = re.compile(r"[\s*\\]|\A\Z")
 
 
 def _patterns(line: CommandLine, approved: Sequence[str]) -> tuple[str, ...]:
-    """Return the patterns of the wider rules that would allow the line, one for each program that may do more than
-    read.
+    """Return the patterns of the wider rules that would allow the line.
 
-    There are none if one is missing. `approved` are the patterns of existing rules that allow commands.
+    Each program that may do more than read needs one; if one is missing, there are none. `approved` are the patterns of
+    existing rules that allow commands.
     """
     plain = line.without_assignments or line
     if line.protected or line.destroys or not plain.commands:
@@ -104,8 +102,9 @@ def _wider_with(given: Assignments | None, line: CommandLine, number: int, appro
 
 
 def _wider(line: CommandLine, number: int, approved: Sequence[str]) -> str:
-    """Return the pattern of a wider rule for a command: it contains all words up to the last one that a wildcard would
-    not cover.
+    """Return the pattern of a wider rule for a command.
+
+    It contains all words up to the last one that a wildcard would not cover.
     """
     command, folders = line.ruled[number]
     if not command.bare or line.workspace is None:
@@ -138,7 +137,10 @@ _MOST_PROGRAMS = 4
 
 
 def _for_programs(line: CommandLine) -> tuple[str, ...]:
-    """Return the rules that would let the programs of a line run as far as the sandbox contains them; empty if one has no plain name."""
+    """Return the rules that would let the programs of a line run as far as the sandbox contains them.
+
+    Return none if a program has no plain name.
+    """
     names = dict.fromkeys(" ".join(text.split(" ")[: 2 if text.startswith("git ") else 1]) for text in line.acting)
     if len(names) > _MOST_PROGRAMS or not all(map(_PLAIN_NAME.fullmatch, names)):
         return ()
@@ -149,7 +151,7 @@ def _with_whole_programs(line: CommandLine, offered: Sequence[str], approved: Se
     """Return offered rules, plus one for the sandbox for each program with a second kind of command here.
 
     `approved` are the patterns of existing rules that allow commands. A person has seen more than one command of such a
-    program, so its others may run, but only as far as the sandbox contains them.
+    program. Its other commands may therefore run, but only as far as the sandbox contains them.
     """
     fresh = [parse_rule(rule).pattern for rule in offered]
     named = dict.fromkeys(text.split(" ")[0] for text in line.acting)

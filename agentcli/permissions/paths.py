@@ -24,11 +24,11 @@ from agentcli.system.resolve import follow, spelled
 
 @dataclass(frozen=True, slots=True)
 class CommandLimits:
-    """Limits of the analysis of shell text. A command beyond `characters`, or with more parts than `parts`, is not
-    understood: it asks, or the sandbox contains it. A command beyond `bytes` is refused: no system starts it.
+    """Limits of the analysis of shell text.
 
-    `walk` is the number of directory entries to visit for protected files before a search through hidden files; beyond
-    it the search asks.
+    A command beyond `characters` or `parts` is not understood: it asks, or the sandbox contains it. A command beyond
+    `bytes` is refused, because no system starts it. A search through hidden files asks if it would visit more than
+    `walk` directory entries.
     """
 
     bytes: int = 131_071
@@ -69,8 +69,9 @@ class Workspace:
     tmp: Path | None = None
     """Folder that commands in the sandbox see as /tmp during the session; None if their /tmp does not last."""
     loopback: Callable[[int], bool] | None = None
-    """Returns True for a loopback port at which a sandboxed command reaches the same thing as outside; None if it can
-    reach nothing there.
+    """Returns True for a loopback port that leads a sandboxed command to the same server as outside.
+
+    None if it can reach nothing there.
     """
     gated: bool = False
     """True if commands in the sandbox reach hosts that are allowed, through a proxy."""
@@ -92,8 +93,7 @@ class Workspace:
     env: Mapping[str, str] = field(default_factory=lambda: os.environ, compare=False)
     """Environment of hooks and, except for `path`, of commands."""
     shell_env: Callable[[], Mapping[str, str] | None] = field(default=lambda: None, compare=False)
-    """Exactly the environment that a command gets now; None if unknown, so that a variable may be set that `env` lacks.
-    """
+    """Exactly the environment that a command gets now; None if unknown: then `env` may lack a variable."""
     started: Callable[[], Mapping[Path, str]] = field(default=dict, compare=False)
     """Resolved files in the workspace that hooks and servers run, each with the reason why it is protected from writing."""
     resolved_roots: tuple[Path, ...] = field(init=False, compare=False)
@@ -194,8 +194,7 @@ _SPECIAL_TREES = ("/proc", "/sys", "/dev")
 class PathVerdict:
     """Verdict on a path: `free` by the mode, `outside` the workspace, `protected` in every mode, or `refused`.
 
-    `path` is the target of its links at the time of the verdict: only this path is allowed, even if the links change
-    later.
+    `path` is the target of its links at the time of the verdict. Only this path is allowed, even if the links change.
     """
 
     verdict: Verdict
@@ -223,8 +222,9 @@ def judge_entry(text: str, workspace: Workspace, *, cwd: Path | None = None) -> 
 
 
 def is_installed(target: Path, workspace: Workspace) -> bool:
-    """Return True if a resolved path belongs to an installation that all users, and every command in the sandbox, may
-    read.
+    """Return True if a resolved path belongs to an installation that every command in the sandbox may read.
+
+    All users may read it.
     """
     try:
         readable = bool(target.stat().st_mode & stat.S_IROTH)
@@ -329,7 +329,7 @@ def _judge(path: str, workspace: Workspace, write: bool) -> PathVerdict:
 
 
 def _started(target: Path, workspace: Workspace) -> str:
-    """Return why a file, or a folder around it, decides what a hook or a server runs; or an empty string."""
+    """Return why a file or a folder around it decides what a hook or server runs; or an empty string."""
     if why := workspace.started().get(target):
         return why
     if target in workspace.resolved_roots:

@@ -1,5 +1,6 @@
-"""Rules that people write, `TOOL` or `TOOL(pattern)`, to allow, ask or deny; and which of them match a command, path or
-URL.
+"""Rules that people write, `TOOL` or `TOOL(pattern)`, to allow, ask or deny.
+
+A rule matches a command, a path or a URL.
 """
 
 from __future__ import annotations
@@ -52,9 +53,9 @@ _RULE = re.compile(r"([A-Za-z*][A-Za-z0-9_*.:-]*)(?:\((.*)\))?", re.DOTALL)
 class Rule:
     """One rule. An empty `pattern` matches every call of the tool; in `tool` a `*` matches any letters.
 
-    For `bash` the pattern is a command, where `*` is any text and a trailing ` *` or `:*` any arguments or none; `\\*`
-    is a star. For file tools it is a path as in .gitignore: relative to the workspace, absolute, or from `~/`. For
-    `web_fetch` it is a URL, or `domain:example.org`.
+    For `bash` the pattern is a command, where `*` is any text and `\\*` is a star. A trailing ` *` or `:*` is any
+    arguments or none. For file tools it is a path as in .gitignore: relative to the workspace, absolute, or from `~/`.
+    For `web_fetch` it is a URL, or `domain:example.org`.
     """
 
     tool: str
@@ -70,8 +71,9 @@ class Rule:
         return f"{self.tool}({self.pattern})" if self.pattern else self.tool
 
     def is_for(self, tool: str) -> bool:
-        """Return True if the rule applies to this tool; `mcp__git` to every tool of the server git, `edit` also to
-        `multi_edit`.
+        """Return True if the rule applies to this tool.
+
+        `mcp__git` applies to every tool of the server git, and `edit` also to `multi_edit`.
         """
         from agentcli.core.aliases import like_tool
 
@@ -161,7 +163,8 @@ def exact(text: str) -> str:
 def wildcard(pattern: str) -> re.Pattern[str]:
     """Compile a pattern in which `*` is any text and a backslash escapes `*` and itself.
 
-    The first place of each text between two wildcards is as good as any later one, so matching needs no backtracking.
+    The first place of a text between two wildcards is as good as any later one. Matching therefore needs no
+    backtracking.
     """
     texts = [""]
     for part in re.findall(r"\\[*\\]|\*|[^*\\]+|\\", pattern):
@@ -176,7 +179,10 @@ def wildcard(pattern: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=1024)
 def command_pattern(pattern: str) -> re.Pattern[str]:
-    """Compile the pattern of a `bash` rule: like `wildcard`, with any arguments or none for a trailing ` *` or `:*`."""
+    """Compile the pattern of a `bash` rule, like `wildcard`.
+
+    A trailing ` *` or `:*` stands for any arguments or none.
+    """
     text = " ".join(pattern.split()) if "\n" not in pattern else pattern
     for ending in (":*", " *"):
         if text.endswith(ending) and not text.endswith("\\" + ending[1:]):
@@ -185,7 +191,7 @@ def command_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def url_matches(pattern: str, url: str, *, strict: bool = False) -> bool:
-    """Return True if a URL matches a `web_fetch` pattern in any spelling of host and path; if `strict`, in all spellings.
+    """Return True if a URL matches a `web_fetch` pattern in any spelling, or in all spellings if `strict`.
 
     Host and path are compared separately, so that a path cannot pass for a host.
     """
@@ -286,11 +292,11 @@ def holds_secrets(path: Path) -> bool:
 
 
 def reading_scope(path: Path, workspace: Workspace) -> str:
-    """Return the pattern that covers the folder of a path outside the workspace, or only the path if the folder
-    contains too much.
+    """Return the pattern that covers the folder of a path outside the workspace.
 
-    That is a folder that contains the home folder, or is directly below the root or in someone's folder of secrets. The
-    folder of temporary files, in which anybody may write but delete only their own files, counts as any other.
+    If the folder contains too much, it covers only the path. Such a folder contains the home folder, or is directly
+    below the root or in someone's folder of secrets. The folder of temporary files counts as any other: anybody may
+    write there, but delete only their own files.
     """
     folder = path if os.path.isdir(path) else path.parent
     above_home = any(home.is_relative_to(folder) for home in (workspace.home, *workspace.other_homes))
@@ -304,7 +310,10 @@ def reading_scope(path: Path, workspace: Workspace) -> str:
 
 
 def _fits(pattern: str, path: Path, workspace: Workspace, strict: bool) -> bool:
-    """Return True if a pattern matches a path; unless `strict`, in any reading of its brackets and braces, in any case."""
+    """Return True if a pattern matches a path.
+
+    Unless `strict`, any reading of its brackets and braces counts, in any case.
+    """
     wanted = os.path.join(literal(str(workspace.home)), pattern[2:]) if pattern.startswith("~/") else pattern
     tops = [Path("/")]
     texts = [str(path)]

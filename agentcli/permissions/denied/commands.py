@@ -43,8 +43,9 @@ Reach = Literal["no", "over", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """Effect on a command line of deny rules about reading: the rule that forbids it, the files to hide, or the reason
-    to ask.
+    """Effect on a command line of deny rules about reading.
+
+    A rule forbids the line, files are hidden from it, or the user is asked.
     """
 
     rule: Rule | None = None
@@ -75,8 +76,9 @@ def named_by(line: CommandLine, rules: Sequence[Rule], workspace: Workspace) -> 
 def judge_reading(
     line: CommandLine, denials: Sequence[Rule], workspace: Workspace, hidden: Hidden | None = None
 ) -> Denial:
-    """Judge a line by the rules that deny reading files; `hidden` are existing denied files, which are searched if it
-    is None.
+    """Judge a line by the rules that deny reading files.
+
+    `hidden` are existing denied files, which are searched if it is None.
     """
     if not denials:
         return Denial()
@@ -229,7 +231,10 @@ def _words(part: Part) -> Iterator[str]:
 
 
 def _places(part: Part, line: CommandLine, workspace: Workspace) -> list[Path]:
-    """Return the folders in which a part may run: the line's folders, and those in its options (`git -C`, `make -C`)."""
+    """Return the folders in which a part may run.
+
+    They are the line's folders, and those in its options (`git -C`, `make -C`).
+    """
     folders = list(line.places)
     option = False
     for piece in part.words[1:]:
@@ -292,9 +297,9 @@ def with_exclusions(text: str, verdicts: Callable[[Part], Sequence[GitVerdict]])
 
 
 def _first_path(part: Part, limits: Collection[str]) -> int:
-    """Return the index of the first word that git treats as a path; the number of words if there is none.
+    """Return the index of the first word that git treats as a path.
 
-    File names that the shell substitutes for a pattern are paths, too.
+    Return the number of words if there is none. File names that the shell substitutes for a pattern are paths, too.
     """
     given = [piece.loose or piece.text in limits for piece in part.words]
     options = [piece.text.startswith("-") or not piece.text for piece in part.words]

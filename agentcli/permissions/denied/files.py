@@ -1,5 +1,6 @@
-"""Files that deny rules protect from reading: their paths, and which of them exist now, in folders and in a
-repository's history.
+"""Files that deny rules protect from reading: their paths, and the existing ones.
+
+Files exist in folders, and in a repository's history.
 """
 
 from __future__ import annotations
@@ -104,7 +105,10 @@ def paths_given(value: object) -> Iterator[str]:
 
 
 def paths_named(text: str) -> Iterator[str]:
-    """Yield possible paths in a line: the line, its words, and the paths of `file:` and other local addresses in it."""
+    """Yield possible paths in a line: the line and its words.
+
+    Paths of `file:` and other local addresses are among them.
+    """
     line = text.strip()
     if "\n" not in line and len(line) < _PATH:
         words = dict.fromkeys((line, *_BETWEEN_WORDS.split(line)))
@@ -118,8 +122,9 @@ _REMOTE = ("http", "https", "ws", "wss", "ftp", "ftps", "ssh", "git", "s3", "gs"
 
 
 def _forms(word: str) -> Iterator[str]:
-    """Yield a word, and its parts that a program may treat as a path: without `@`, a line number or a fragment, after a
-    colon.
+    """Yield a word, and its parts that a program may treat as a path.
+
+    A part has no `@`, line number or fragment, or begins after a colon.
     """
     if local := _FILE_ADDRESS.search(word):
         host, path = local["host"] or "", local["path"]
@@ -138,7 +143,10 @@ def whole(denials: Iterable[Rule]) -> tuple[Rule, ...]:
 
 
 def naming_nothing(rules: Iterable[Rule], workspace: Workspace) -> list[Rule]:
-    """Return the rules about files whose path, up to the first wildcard, does not exist in any reading; a rule without such a path may match."""
+    """Return the rules about files whose path does not exist in any reading, up to the first wildcard.
+
+    A rule without such a path may match.
+    """
     return [rule for rule in rules if rule.pattern and not _may_exist(rule.pattern, workspace)]
 
 
@@ -307,7 +315,8 @@ def _ends(state: _State) -> bool:
 
 
 def _covers(state: _State) -> bool:
-    """Return True if a pattern ends here and also covers everything below: its last component is `**` or has no
-    wildcard.
+    """Return True if a pattern ends here and also covers everything below.
+
+    Its last component is then `**` or has no wildcard.
     """
     return _ends(state) and bool(state[0]) and covers_below(state[0][-1])

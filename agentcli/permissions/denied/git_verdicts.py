@@ -64,8 +64,9 @@ class GitVerdict:
     name: str = ""
     held: Held | None = None
     masked: bool = True
-    """True if denied files must be hidden from it anyway: it runs programs of the repository, or would commit the
-    files.
+    """True if denied files must be hidden from it anyway.
+
+    It runs programs of the repository, or would commit the files.
     """
     exclusions: tuple[str, ...] = ()
     """Pathspecs with which it would show no denied file; empty if no pathspec can do that."""
@@ -208,7 +209,10 @@ def _first_path(name: str, found: Found, folders: Sequence[Path]) -> str:
 
 
 def _named_object(values: Iterable[str], folders: Sequence[Path], held: Held) -> str:
-    """Return a denied file that a revision refers to, by the id of its content or as `HEAD:path`; else an empty string."""
+    """Return a denied file that a revision refers to, by the id of its content or as `HEAD:path`.
+
+    Return an empty string if there is none.
+    """
     for value in values:
         if _OID.fullmatch(value) and (not held.known or any(blob.startswith(value.lower()) for blob in held.blobs)):
             return min(held.names, default=value)

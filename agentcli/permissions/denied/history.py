@@ -44,10 +44,10 @@ _REFS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Denied files in a repository: their `names` relative to the `top` of the work tree, and the ids of their `blobs`.
+    """Denied files in a repository, with `names` relative to the `top` of the work tree.
 
-    `objects` are the folders that store their content. `known` is false if the search failed. `replaced` is true if
-    references let git show other objects than a commit contains.
+    `blobs` are the ids of their contents. `objects` are the folders that store their content. `known` is false if the
+    search failed. `replaced` is true if references let git show other objects than a commit contains.
     """
 
     top: Path
@@ -61,8 +61,9 @@ class Held:
 
     @property
     def exclusions(self) -> tuple[str, ...]:
-        """Pathspecs that exclude the denied files of every commit: one for each file, or for each rule if there are
-        many.
+        """Pathspecs that exclude the denied files of every commit.
+
+        There is one for each file, or one for each rule if there are many.
         """
         if self.known and len(self.names) <= _NAMED:
             return tuple(map(_excluding_name, sorted(self.names)))
@@ -79,7 +80,10 @@ _NAMED = 8
 
 
 def excluding(spec: str) -> str:
-    """Return the pathspec that excludes the files of a pathspec with magic words: `:(exclude,top)x` for `:(top)x`."""
+    """Return the pathspec that excludes the files of a pathspec with magic words.
+
+    `:(top)x` becomes `:(exclude,top)x`.
+    """
     return f":(exclude,{spec.removeprefix(':(')}"
 
 
@@ -172,8 +176,9 @@ def _look(
 
 
 def run_git(git: str, folder: Path, arguments: Sequence[str], given: str = "") -> str | None:
-    """Return the output of a git command that starts no program in a folder, with `given` on stdin; None if it fails or
-    takes too long.
+    """Return the output of a git command that starts no program, run in a folder with `given` on stdin.
+
+    Return None if it fails or takes too long.
     """
     env = {name: text for name, text in os.environ.items() if not name.startswith("GIT_")}
     try:

@@ -40,8 +40,9 @@ class Named:
 
 
 def named_objects(words: Iterable[str], folders: Sequence[Path], roots: Sequence[Path]) -> Named:
-    """Return the objects that a git command's words refer to in any of the folders: alone, as ends of a range, or as
-    values of options.
+    """Return the objects that a git command's words refer to in any of the folders.
+
+    A word may name one alone, as an end of a range, or as the value of an option.
     """
     given = sorted({spelling for word in words for spelling in _spellings(word)})
     git = find_program("git", tuple(roots))
@@ -70,7 +71,10 @@ def all_commits(names: Sequence[str], folder: Path) -> bool:
 
 
 def _spellings(word: str) -> Iterator[str]:
-    """Yield what git may look up in a word: `a..b`, `^a`, `a^!`, `--source=a`, and both sides of `a:b` in a refspec."""
+    """Yield the texts that git may look up in a word.
+
+    The forms are `a..b`, `^a`, `a^!`, `--source=a`, and both sides of `a:b` in a refspec.
+    """
     whole = [word, word.partition("=")[2] if word.startswith("-") else ""]
     for text in whole:
         for end in (text, *_RANGE.split(text), *text.split(":")):

@@ -38,12 +38,12 @@ UNSET = (
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Rights of a command: it sees `readable` and `writable` except `hidden`, and may write below `writable` except
-    `readonly`.
+    """Rights of a command.
 
-    `homes` are folders that look empty except for the readable paths in them; what it writes there is lost when it
-    ends. Without `sockets` it can open none. No mechanism can forbid a protected name that does not exist yet:
-    `protected` finds such names afterwards.
+    It sees `readable` and `writable` except `hidden`, and may write below `writable` except `readonly`. `homes` are
+    folders that look empty except for the readable paths in them. Files that it writes there are lost when it ends.
+    Without `sockets` it can open none. No mechanism can forbid a protected name that does not exist yet: `protected`
+    finds such names afterwards.
     """
 
     cwd: Path
@@ -181,9 +181,7 @@ def unseen(workspace: Workspace, path: str) -> bool:
 
 
 def limits_told(workspace: Workspace) -> str:
-    """Return a line about parts of a workspace that the last look found too large, or containing secrets; empty if
-    none.
-    """
+    """Return a line about parts of a workspace that the last look found too large or secret; empty if none."""
     from agentcli.permissions.sandbox.protected import found_in
 
     found, cwd = found_in(workspace.resolved_roots, again=False), resolved(workspace.cwd)
@@ -205,9 +203,9 @@ SECONDS = 10.0
 
 
 def complaints(boxed: Boxed) -> list[str]:
-    """Return failures of the sandbox, one per line, found by a command that tries to break out; none if all is well.
+    """Return failures of the sandbox, one per line; none if all is well.
 
-    Raises OSError or TimeoutExpired if the command cannot be run.
+    A command that tries to break out finds them. Raises OSError or TimeoutExpired if the command cannot be run.
     """
     with startable(boxed) as (argv, descriptors):
         done = subprocess.run(

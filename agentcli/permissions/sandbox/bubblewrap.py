@@ -53,8 +53,9 @@ def masked(program: str, hidden: Hidden, around: Sequence[Path], argv: Sequence[
 
 
 def _denied(hidden: Hidden) -> Iterator[str]:
-    """Yield mounts that empty a hidden folder except for names that git knows, and make a hidden file empty or
-    unreadable.
+    """Yield mounts that empty hidden folders, except for names that git knows.
+
+    A hidden file becomes empty or unreadable.
     """
     for folder in (*hidden.folders, *hidden.objects):
         yield from ("--tmpfs", str(folder))

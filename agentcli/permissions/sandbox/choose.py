@@ -82,12 +82,13 @@ class Sandbox:
         still: bool = False,
         proxy: int = 0,
     ) -> Boxed:
-        """Return the command line that runs `argv` in the sandbox: no network unless requested, writing only in the
-        workspace.
+        """Return the command line that runs `argv` in the sandbox.
 
-        In a `space` it shares /tmp and loopback with other commands there. With `git`, the workspace's repository is
-        writable too, except for its settings and hooks; if it is `still`, only temporary files are writable. Without a
-        working sandbox, `argv` is returned; the caller must have shown `state` to the user.
+        The command has no network unless requested, and writes only in the workspace. In a `space` it shares /tmp and
+        loopback with other commands there. With `git`, the workspace's repository is writable too, except for its
+        settings and hooks. If it is `still`, only temporary files are writable.
+
+        Without a working sandbox, `argv` is returned; the caller must have shown `state` to the user.
         """
         if not self.working:
             return Boxed(argv)

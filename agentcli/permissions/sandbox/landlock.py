@@ -1,7 +1,7 @@
 """The sandbox with Landlock and seccomp, for machines that do not let bubblewrap create namespaces.
 
-It is weaker: hidden names can still be listed, existing protected files make the workspace's top unwritable, and
-programs fail that change modes, owners or times of files, or need shared memory or sockets of any kind.
+It is weaker. Hidden names can still be listed, and existing protected files make the workspace's top unwritable.
+Programs fail if they change modes, owners or times of files, or need shared memory or sockets of any kind.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ _LAUNCHER = Path(__file__).with_name("launch.py")
 
 
 def boxed(box: Box, argv: Sequence[str]) -> Boxed:
-    """Return the command line that runs `argv` in the sandbox: a small Python program gives up its rights and becomes
-    `argv`.
+    """Return the command line that runs `argv` in the sandbox.
+
+    A small Python program gives up its rights and becomes `argv`.
     """
     rights = {
         "cwd": str(box.cwd),
@@ -70,8 +71,9 @@ def readable(box: Box) -> list[Path]:
 
 
 def listable(box: Box) -> Sequence[Path]:
-    """Return paths below which names are visible: all, or for a reader readable folders with denied files, which
-    otherwise could not be listed.
+    """Return paths below which names are visible.
+
+    They are all paths, or for a reader the readable folders with denied files. These could not be listed otherwise.
     """
     if box.sockets:
         return [Path("/")]

@@ -74,8 +74,8 @@ _GRANTING = {
 }
 """Calls that give others the powers of a file's owner, for each machine.
 
-The numbers of chmod and mknod with the index of their mode argument; of open with the argument before the mode; of
-setxattr, which sets access lists; and of openat2, whose mode a filter cannot see.
+First come chmod and mknod with the index of their mode argument, then open with the argument before the mode. The
+others are setxattr, which sets access lists, and openat2, whose mode a filter cannot see.
 """
 _SET_ID = 0o6000
 _CREATES = 0o100 | 0o20000000
@@ -85,8 +85,9 @@ _NO_SUPPORT, _NO_CALL = 0x0005005F, 0x00050026
 _FOREIGN = (17, 40)
 """Families of sockets that no namespace limits, or that read others' packets: virtual and raw ones."""
 _NEVER = (1, *_FOREIGN)
-"""Families of sockets that are refused even with the network: local ones, which reach agents and container engines, raw
-and virtual ones.
+"""Families of sockets that are refused even with the network: local, raw and virtual ones.
+
+Local sockets reach agents and container engines.
 """
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -241,7 +242,10 @@ def _own_limits() -> list[bytes]:
 
 
 def _times(utimensat: int) -> list[bytes]:
-    """Allow utimensat(fd, NULL, NULL), which sets an open file's times to now; refuse it with a path or other times."""
+    """Allow utimensat(fd, NULL, NULL), which sets an open file's times to now.
+
+    Refuse it with a path or other times.
+    """
     return [
         _jump(0x15, utimensat, 0, 13),
         *(part for word in (24, 28, 32, 36) for part in (_op(0x20, word), _jump(0x15, 0, 1, 0), _op(0x06, 0x00050001))),

@@ -1,5 +1,6 @@
-"""The folder that a run's sandboxed commands see as /tmp: only its user can look into it, and it is removed with the
-run.
+"""The folder that a run's sandboxed commands see as /tmp.
+
+Only its user can look into it, and it is removed with the run.
 """
 
 from __future__ import annotations
@@ -46,7 +47,10 @@ def sweep(top: Path) -> None:
 
 
 def _abandoned(folder: Path) -> bool:
-    """Return True if a folder is the user's own and no process holds it; its process may be in another namespace."""
+    """Return True if a folder is the user's own and no process holds it.
+
+    Its process may be in another namespace.
+    """
     try:
         with FileLock(folder, folder=True, patience=0) as lock:
             return os.fstat(lock.file).st_uid == os.geteuid()

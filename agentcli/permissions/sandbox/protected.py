@@ -159,10 +159,10 @@ def found_in(roots: Iterable[Path], *, again: bool = True) -> Found:
 
 
 def set_aside(path: Path) -> str:
-    """Rename a protected file or folder so that nothing reads it, and return its new name; empty if that is not
-    possible.
+    """Rename a protected file or folder so that nothing reads it, and return its new name.
 
-    No link is followed on the way. In a folder that git treats as a repository, HEAD is renamed.
+    Return an empty string if that is not possible. No link is followed on the way. In a folder that git treats as a
+    repository, HEAD is renamed.
     """
     itself = bool(names_protected(path.name, write=True)) or path.name in GIT_SETTINGS
     top, name = (path.parent, path.name) if itself else (path, "HEAD")

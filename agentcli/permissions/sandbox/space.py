@@ -1,4 +1,4 @@
-"""Parts of the sandbox that last as long as a run: a folder that its commands see as /tmp, and their own loopback.
+"""Parts of the sandbox that last as long as a run: the /tmp of its commands, and their own loopback.
 
 Later commands, and nobody else, can then reach servers that a command starts in the background.
 """
@@ -54,7 +54,7 @@ class PrivateSpace:
     def same_port(self, port: int) -> bool:
         """Return True if a sandboxed command reaches the same thing at a loopback port as outside.
 
-        That is true for a server that was started in the sandbox, and if there is no server on either side.
+        That holds for a server that was started in the sandbox, and without a server on either side.
         """
         inside = served_ports(f"/proc/{self._holder.pid}/net") if self._holder is not None else frozenset()
         return port in inside or port not in served_ports()

@@ -1,5 +1,6 @@
-"""What a command in a sandbox sees: the system, the workspace, the programs on PATH with their dependencies, and a
-person's additions.
+"""Paths that a command in a sandbox sees.
+
+They are the system, the workspace, the programs on PATH with their dependencies, and a person's additions.
 """
 
 from __future__ import annotations

@@ -201,7 +201,7 @@ class CommandLine:
         return bool(self.commands) and plain and not any(os.path.basename(name.text) in MOVES for name in names)
 
     def _places(self, parts: Sequence[Part]) -> tuple[tuple[Path, ...], ...]:
-        """For each part the folders in which it may run: by the moves before it, or all folders of the line."""
+        """Return the folders of each part, by the moves before it or all folders of the line."""
         if self._stays:
             return (self.places,) * len(parts)
         ran: dict[tuple[str, ...], tuple[Path, ...]] = {}
@@ -230,11 +230,10 @@ class CommandLine:
 
     @cached_property
     def alone(self) -> Containment:
-        """Verdict on the line in a sandbox that shares neither /tmp nor localhost, for a person who allows only its
-        programs.
+        """Verdict on the line in a sandbox that shares neither /tmp nor localhost.
 
-        It contains no path outside the workspace, and git replaces no files. It may query a local server if it starts
-        something in the background first.
+        It serves a person who allows only the line's programs. It contains no path outside the workspace, and git
+        replaces no files. It may query a local server if it starts something in the background first.
         """
         from agentcli.permissions.shell.effects.containable import ASKED, Containment
 
@@ -265,8 +264,9 @@ class CommandLine:
 
     @cached_property
     def ruled(self) -> tuple[tuple[Command, tuple[Path, ...]], ...]:
-        """Each of `commands` in the form of rules, with its folders: the workspace's `git -C src add x` as `git add x`
-        in `src`.
+        """Each of `commands` in the form of rules, with its folders.
+
+        The workspace's `git -C src add x` becomes `git add x` in `src`.
         """
         return tuple(map(self._ruled, self.commands, self.folders))
 

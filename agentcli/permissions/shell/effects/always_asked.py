@@ -133,10 +133,10 @@ def _quoted_in(name: str, word: str) -> Iterator[str]:
 
 
 def paths_in(word: str) -> Iterator[str]:
-    """Yield possible paths in a word of an unknown command: the word, or its part after `=`, `:`, `@` or an option's
-    letter.
+    """Yield possible paths in a word of an unknown command.
 
-    A pathspec that excludes files from git's output contains none.
+    They are the word, and its part after `=`, `:`, `@` or an option's letter. A pathspec that excludes files from git's
+    output contains none.
     """
     if leaves_out(word):
         return iter(())

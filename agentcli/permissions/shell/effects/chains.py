@@ -1,7 +1,9 @@
-"""Division of a line into pieces that mean the same in separate shells, for lines whose parts need different sandboxes.
+"""Division of a line into pieces that mean the same in separate shells.
+
+It serves lines whose parts need different sandboxes.
 
 Git commits in a sandbox that may write to the repository; other programs run where it is closed. A piece is judged, and
-run, by its own text: a wrong division would change the line's effect, but nothing unjudged would run.
+run, by its own text. A wrong division would change the line's effect, but nothing unjudged would run.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ _STORING = word_set("add branch commit tag")
 
 
 def in_parts(text: str, workspace: Workspace, judged: Callable[[str], Containment]) -> Containment | None:
-    """Judge a line part by part, each as it would run in its own sandbox; None if it can't be divided.
+    """Judge a line part by part, each as in its own sandbox; None if it can't be divided.
 
     Every part must be allowed by itself.
     """
@@ -59,7 +61,7 @@ def _git(text: str) -> Sequence[Sequence[str]]:
 
 
 def _takes_content(text: str) -> bool:
-    """Return True if git reads or moves a file in the text that an earlier part may have replaced by a link."""
+    """Return True if git reads or moves a file that an earlier part may have replaced by a link."""
     for words in _git(text):
         found = fit(RECORDING.get(words[1], ()), words[2:]) if RECORDING.get(words[1]) else ""
         if not isinstance(found, str) and any(kind == "path" for kind, _ in found[1]):
@@ -85,16 +87,19 @@ _ASSIGNING = frozenset({"=", ":=", "?", ":?"})
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A pipeline of a line, with the operator before it: `&&`, `||` or `;`, empty for the first."""
+    """A pipeline of a line."""
 
     text: str
     joint: str = ""
+    """The operator before it: `&&`, `||` or `;`, empty for the first."""
     moves: str = ""
     """The folder that it changes to first, as the line did before it."""
 
 
 def segments(text: str) -> tuple[Segment, ...]:
-    """Divide a line; return nothing if it has only one pipeline, or if one changes the shell's state for a later one.
+    """Divide a line into pipelines.
+
+    Return nothing if it has only one, or if one changes the shell's state for a later one.
 
     The first may be `cd FOLDER`: every other piece then begins with it. The caller checks that the folder exists.
     """

@@ -1,4 +1,4 @@
-"""Changes of files by a command: whether they stay in the workspace, and whether undo could restore what they remove or replace."""
+"""Checks of a command's changes to files: do they stay in the workspace, and could undo restore the files?"""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _CACHES = word_set("__pycache__ .mypy_cache .ruff_cache .cache")
 
 
 def changes_inside_all(command: Command, folders: Sequence[Path], workspace: Workspace) -> bool:
-    """Return True if a command of a plain line changes only files inside the workspace, in every round of its loop.
+    """Return True if a command changes only files inside the workspace, in every round of its loop.
 
     File names replace its patterns; `folders` are the folders in which it may run.
     """
@@ -116,7 +116,10 @@ def discarding_problem(words: Sequence[str], folders: Sequence[Path], workspace:
 
 
 def loss(path: Path, workspace: Workspace) -> str:
-    """Return why undo could not restore the content of a path; empty if it could, or if nothing of value exists there."""
+    """Return why undo could not restore the content of a path.
+
+    Return an empty text if it could, or if nothing of value exists there.
+    """
     undo = workspace.undo
     if in_tmp([path], workspace):
         return ""

@@ -70,20 +70,19 @@ _TOKENS = re.compile(r"[\s'\"`()\[\]{},;=:<>|&!+$]+")
 
 @dataclass(frozen=True, slots=True)
 class Containment:
-    """Verdict on a line in the sandbox: `why` is the reason to ask, empty if it may run; `records` is true if git
-    commits in it.
-
-    `reads` is true if every command only reads: it then runs as a read-only line, even if another process changes its
-    paths. `mixed` is true if git commits beside other programs, so that no single sandbox is right; the line may then
-    run in `parts`. `stores` is true if git does not change the work tree.
-    """
+    """Verdict on a line in the sandbox."""
 
     why: str = ""
+    """The reason to ask; empty if it may run."""
     records: bool = False
+    """True if git commits in it."""
     reads: bool = False
+    """True if every command only reads. It then runs as a read-only line, even if another process changes its paths."""
     mixed: bool = False
+    """True if git commits beside other programs: no single sandbox is right, but the line may run in `parts`."""
     parts: tuple[LinePart, ...] = ()
     stores: bool = False
+    """True if git does not change the work tree."""
 
 
 ASKED = Containment("no sandbox can contain it")
@@ -100,7 +99,7 @@ def containment(
 ) -> Containment:
     """Judge a line as it would run in the sandbox.
 
-    `whole` is true if `parts` are all commands that it runs, `plain` if it consists of words only; `places` are the
+    `whole` is true if `parts` are all commands that it runs, `plain` if it consists of words only. `places` are the
     folders in which each of its parts may run.
     """
     if not whole and not all_restorable(workspace):
@@ -126,8 +125,9 @@ def containment(
 
 
 def _looks_different(text: str, parts: Sequence[Part], places: Sequence[Sequence[Path]], workspace: Workspace) -> bool:
-    """Return True if a line may mean something else in the sandbox: it mentions /tmp, or runs in another folder than
-    the current one.
+    """Return True if a line may mean something else in the sandbox.
+
+    It then mentions /tmp, or runs in another folder than the current one.
     """
     here = workspace.cwd
     if str(here) == TOP or any(folder != here for folders in places for folder in folders):
@@ -320,10 +320,10 @@ def _target_problem(text: str, write: bool, folders: Sequence[Path], workspace: 
 
 
 def _word_problem(word: str, folders: Sequence[Path], workspace: Workspace, follows: bool = True) -> str:
-    """Return the reason to ask about a command's word: it refers to something outside the workspace, or to a protected
-    file.
+    """Return the reason to ask about a command's word.
 
-    `follows` is false for a program that follows no link matched by a pattern.
+    It refers to something outside the workspace, or to a protected file. `follows` is false for a program that follows
+    no link matched by a pattern.
     """
     for form in (word, word.partition("=")[2]):
         if not form or UNKNOWN in form or STREAMS.fullmatch(form) or any(map(str.isspace, form)):
@@ -343,7 +343,7 @@ _MATCHES = 200
 
 
 def _named_by(word: str, folders: Sequence[Path]) -> Iterator[str]:
-    """Yield a word, and if it has wildcards the files that it matches now, and the folder before the first wildcard."""
+    """Yield a word. If it has wildcards, add its current matches and the folder before the first wildcard."""
     yield word
     if wild := _WILD.search(word):
         yield word[: wild.start()].rpartition("/")[0] or "."
@@ -355,7 +355,10 @@ _WILD = re.compile(r"[*?\[{]")
 
 
 def _leads_out(word: str, folders: Sequence[Path]) -> bool:
-    """Return True if a word is a path that may lead out of its folder: absolute, from the home folder, upwards, or through a link."""
+    """Return True if a word is a path that may lead out of its folder.
+
+    It is absolute, from the home folder, upwards, or through a link.
+    """
     if word.startswith(("/", "~", "..", "$HOME")):
         return True
     before, up, _ = word.partition("/..")

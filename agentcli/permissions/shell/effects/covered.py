@@ -1,9 +1,8 @@
-"""Coverage of command rules with wildcards: words of the approved kind, and no word that names another program or
-place.
+"""Coverage of command rules with wildcards.
 
-A rule `make *` was proposed for `make test`. It covers other targets, and options known to be harmless: they start no
+A rule `make *` was proposed for `make test`. It covers other targets, and options known to be harmless. They start no
 program and access nothing beyond what an operand could name. An option that takes a program, a path or a configuration
-asks again, unless the rule itself contains it: an unknown word is not covered.
+asks again, unless the rule itself contains it. An unknown word is not covered.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from agentcli.permissions.shell.effects.loopback import local_server, server_of
 from agentcli.permissions.shell.programs.known_programs import STARTERS, is_interpreter, is_unknown, word_set
 from agentcli.permissions.shell.programs.readers import READERS
 
-# Notation: `-x` and `--name` take no value; `-x:kind` takes one, joined, after `=` or as the next word; `-x:?kind`
-# takes one joined or after `=`, or as the next word if that is a number; `--name-*` are all options with that prefix.
+# Notation: `-x` and `--name` take no value. `-x:kind` takes one, joined, after `=` or as the next word. `-x:?kind`
+# takes one joined or after `=`, or as the next word if that is a number. `--name-*` are all options with that prefix.
 # Kinds are keys of `_KINDS`, or define how a path is judged. Options that take a program, a configuration or a file to
 # write are missing here: they ask.
 
@@ -276,15 +275,17 @@ def why_uncovered(pattern: str, words: Sequence[str], folders: Sequence[Path], w
 
 
 def is_unlisted(program: str) -> bool:
-    """Return True if no table has a program: neither the tables of programs that start, change or fetch something nor the table of reading ones."""
+    """Return True if no table has a program.
+
+    The tables list programs that start, change or fetch something, and programs that read.
+    """
     return is_unknown(program) and program not in READERS
 
 
 def _covers_all(pattern: str, program: str) -> bool:
-    """Return True if a rule covers everything that its pattern matches: it contains every word, or a person allowed all
-    scripts with it.
+    """Return True if a rule covers everything that its pattern matches.
 
-    No rule for all scripts is ever offered.
+    It contains every word, or a person allowed all scripts with it. No rule for all scripts is ever offered.
     """
     return "*" not in pattern.replace("\\*", "") or (
         is_interpreter(program) and pattern in (f"{program} *", f"{program}:*")
@@ -306,7 +307,7 @@ def named_words(pattern: str, words: Sequence[str]) -> int:
 
 
 def takes_text(option: str, words: Sequence[str]) -> bool:
-    """Return True if an option of the program, by the words before it, is known to take a text, a word or nothing."""
+    """Return True if an option, by the words before it, is known to take a text, a word or nothing."""
     return _kind(option, harmless_options(_table(words))) is not None
 
 

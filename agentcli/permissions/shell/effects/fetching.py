@@ -29,7 +29,10 @@ def may_fetch(line: str) -> bool:
 
 
 def only_fetches(words: Sequence[str]) -> bool:
-    """Return True for a command of a package manager, or of curl and wget, that sends nothing but what it asks for."""
+    """Return True for a command that sends nothing but its request.
+
+    Package managers, curl and wget are known.
+    """
     program, *arguments = words
     if program not in _FETCHING:
         return False

@@ -49,13 +49,19 @@ def files_started(commands: Iterable[Started], roots: Sequence[Path]) -> Mapping
 
 @lru_cache(maxsize=256)
 def _runs(line: str, folder: Path) -> tuple[Run, ...]:
-    """Return the commands that a line runs in a folder; its words as one command if it is too deep to follow."""
+    """Return the commands that a line runs in a folder.
+
+    If it is too deep to follow, its words are one command.
+    """
     runs = runs_of(line, Workspace(folder, env=dict.fromkeys(_PROJECT, str(folder))))
     return (Run(("sh", *_SEPARATORS.split(line)), (folder,)),) if runs is None else tuple(runs)
 
 
 def _acting(runs: Sequence[Run]) -> Iterator[Run]:
-    """Yield the commands that do more than print and read; if an interpreter may get what others read, yield those too."""
+    """Yield the commands that do more than print and read.
+
+    If an interpreter may get the output of reading commands, yield those too.
+    """
     feeding = any(run.words and is_interpreter(run.words[0]) for run in runs)
     for run in runs:
         name = os.path.basename(run.words[0]) if run.words else ""
@@ -64,9 +70,10 @@ def _acting(runs: Sequence[Run]) -> Iterator[Run]:
 
 
 def _files(run: Run) -> Iterator[tuple[str, bool]]:
-    """Yield the names of the files that a command may run, each with True if it can only be a program or a script.
+    """Yield the names of the files that a command may run.
 
-    The others are scripts only if they exist: operands, values of options, names in the text of a script.
+    Each has True if it can only be a program or a script. Other names are scripts only if they exist: operands, values
+    of options, names in the text of a script.
     """
     name, *arguments = run.words
     program = os.path.basename(name)

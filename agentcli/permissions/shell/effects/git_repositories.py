@@ -79,10 +79,9 @@ def replaces_files(words: Sequence[str]) -> bool:
 
 
 def records_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
-    """Return why git does more than record, in a repository of the workspace that starts no program; or an empty
-    string.
+    """Return why git does more than record in a repository of the workspace that starts no program.
 
-    If files can be restored, git may also replace them.
+    Return an empty string if it does not. If files can be restored, git may also replace them.
     """
     _, *arguments = words
     name = arguments[0] if arguments else ""

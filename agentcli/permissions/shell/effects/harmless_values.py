@@ -1,8 +1,8 @@
-"""Values that decide nothing about what runs: of an option, or of a variable that a line sets for one command,
-`NAME=value make`.
+"""Values that decide nothing about what runs.
 
-A rule lists the same variables: `NAME=*` accepts any value that names no program, file or code; any other value must
-equal the rule's. No rule contains a variable with which the shell or the loader finds what runs.
+They belong to an option, or to a variable that a line sets for one command, `NAME=value make`. A rule lists the same
+variables. `NAME=*` accepts any value that names no program, file or code; any other value must equal the rule's. No
+rule contains a variable with which the shell or the loader finds what runs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _JOINTS = re.compile(r"[,:@]")
 def names_nothing(value: str, folders: Sequence[Path], workspace: Workspace) -> bool:
     """Return True if the value of an option or variable names no program, file, address or code.
 
-    A value with blanks is a text: no part of it may begin like a command, with a program or a file. `folders` are its
+    A value with blanks is a text. No part of it may begin like a command, with a program or a file. `folders` are its
     possible base folders.
     """
     if len(value) > _LONGEST or impossible(value) or value.startswith(("-", "/", "~", ".", "@")):
@@ -51,7 +51,7 @@ def _names(folder: Path) -> Iterator[str]:
 
 
 def _exists(word: str, places: Sequence[Path], workspace: Workspace) -> bool:
-    """Return True if a word is a program, a builtin of the shell, or a file in one of the places."""
+    """Return True if a word is a program, a builtin of the shell, or a file in one place."""
     if word in BUILTINS or any(os.path.lexists(place / word) for place in places):
         return True
     return "/" not in word and bool(located(word, workspace.path, workspace.cwd))
@@ -131,8 +131,9 @@ def covers(named: Assignments, given: Assignments, folders: Sequence[Path], work
 
 
 def harmless_assignments(given: Assignments, folders: Sequence[Path], workspace: Workspace) -> bool:
-    """Return True if the variables set for a command decide nothing about what runs: their values name no program, file
-    or code.
+    """Return True if the variables set for a command decide nothing about what runs.
+
+    Their values name no program, file or code.
     """
     return not any(_FINDING.fullmatch(name) for name in given) and all(
         _inert(value, folders, workspace) for value in given.values()

@@ -18,10 +18,10 @@ _PORTS = {"https": 443, "wss": 443}
 
 
 def network_problem(words: Sequence[str], loopback: Callable[[int], bool] | None) -> str:
-    """Return the reason to ask about a network program's command; empty if it reaches the same in the sandbox as
-    outside.
+    """Return the reason to ask about a network program's command.
 
-    `loopback` answers this for a port; None if the sandbox reaches no server at all.
+    It is empty if the command reaches the same in the sandbox as outside. `loopback` answers this for a port; None if
+    the sandbox reaches no server at all.
     """
     ports = ports_asked(words[1:])
     if loopback is None or ports is None:
@@ -31,8 +31,9 @@ def network_problem(words: Sequence[str], loopback: Callable[[int], bool] | None
 
 
 def ports_asked(arguments: Sequence[str]) -> list[int] | None:
-    """Return the local ports in the words, as far as known; None if they refer to no local server, or to another
-    machine.
+    """Return the local ports in the words, as far as known.
+
+    Return None if they refer to no local server, or to another machine.
     """
     found: list[int] = []
     named = False
@@ -57,8 +58,9 @@ def server_of(word: str) -> str:
 
 
 def local_server(words: Sequence[str]) -> str:
-    """Return the one local server that a command queries, or a rule's pattern contains; empty if there is not exactly
-    one.
+    """Return the one local server that a command queries, or a rule's pattern contains.
+
+    Return an empty text if there is not exactly one.
     """
     servers = {server_of(word.strip("*")) for word in words if _ELSEWHERE.match(word.strip("*"))}
     return servers.pop() if len(servers) == 1 else ""

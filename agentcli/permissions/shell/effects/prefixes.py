@@ -68,11 +68,10 @@ def _pattern(named: Sequence[str]) -> str:
 
 
 def whole_program(words: Sequence[str], approved: Iterable[str], folders: Sequence[Path], workspace: Workspace) -> str:
-    """Return the pattern of a rule that covers all commands of a program, if `approved` has one for another of its
-    commands.
+    """Return the pattern of a rule that covers all commands of a program.
 
-    Only for an unknown program with two approved kinds of commands. A program whose commands are named like other
-    programs may start those, so it gets no such rule.
+    `approved` must have one for another of its commands. Only an unknown program with two approved kinds of commands
+    gets one. A program whose commands are named like other programs may start those, so it gets no such rule.
     """
     name, *arguments = words
     if not is_unlisted(name) or not _SUBCOMMAND.fullmatch(name) or never_saved(words):
@@ -91,15 +90,19 @@ def _is_kind(word: str, folders: Sequence[Path], workspace: Workspace) -> bool:
 
 
 def local_requests(words: Sequence[str]) -> str:
-    """Return the pattern of a rule that covers requests to the local server that a command queries; empty if it queries
-    another.
+    """Return the pattern of a rule that covers requests to the local server that a command queries.
+
+    Return an empty text if it queries another server.
     """
     server = local_server(words) if words[0] in ASKING_THE_WEB else ""
     return f"{words[0]} *{server}*" if server else ""
 
 
 def script_of(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
-    """Return the pattern of a rule that covers a script of the workspace with other arguments; empty for any other command."""
+    """Return the pattern of a rule that covers a script of the workspace with other arguments.
+
+    Return an empty text for any other command.
+    """
     inner = 2 if words[1:2] and _INNER.get(words[0]) == words[1] else 0
     interpreted = len(words) > inner and runs_a_file(os.path.basename(words[inner]))
     first = inner + interpreted
@@ -196,8 +199,9 @@ def _inner(words: list[str]) -> list[str] | None:
 
 
 def _first_operand(name: str, arguments: Sequence[str]) -> int:
-    """Return the index of the first operand after options with known values; -1 if there is none, or an option is
-    unknown.
+    """Return the index of the first operand after options with known values.
+
+    Return -1 if there is none, or an option is unknown.
     """
     known = {**harmless_options(name), "--filter": "word", "-F": "word"}
     if name in _SCRIPTS:

@@ -251,8 +251,9 @@ def _git_options(arguments: Sequence[str]) -> tuple[list[str], str, list[str]]:
 
 
 def _lost(verb: str, word: str, folders: Sequence[Path], workspace: Workspace, *, follows: bool) -> str:
-    """Return why a word, or any word that it may split into, is neither a workspace nor a temporary file; else an empty
-    string.
+    """Return why a word is neither a workspace file nor a temporary file; else an empty string.
+
+    Any word that it may split into counts as well.
     """
     words = (word, *word.split()) if any(map(str.isspace, word)) else (word,)
     return next((why for one in words if (why := _one_lost(verb, one, folders, workspace, follows))), "")
@@ -281,7 +282,10 @@ def _one_lost(verb: str, word: str, folders: Sequence[Path], workspace: Workspac
 
 
 def _is_ours(path: Path, workspace: Workspace, *, follows: bool, below: bool) -> bool:
-    """Return True if a path is in the workspace or among temporary files; if `below`, strictly below the top of either."""
+    """Return True if a path is in the workspace or among temporary files.
+
+    If `below`, it must be strictly below the top of either.
+    """
     real = resolved(path) if follows else resolved(path.parent) / path.name
     if real == resolved(workspace.home) or any(real in (root, *root.parents) for root in map(resolved, workspace.own)):
         return False
@@ -307,8 +311,9 @@ def _temporary(own: str) -> tuple[Path, ...]:
 
 
 def _whole_place(arguments: Sequence[str], run: Run, workspace: Workspace) -> str:
-    """Return the word that gives an unknown program the whole root, home, or a folder above the workspace; or an empty
-    string.
+    """Return the word that gives an unknown program the whole root, home, or a folder above the workspace.
+
+    Return an empty string if there is none.
     """
     homes = (resolved(workspace.home), Path("/"), *(root.parent for root in workspace.resolved_roots))
     contained = os.path.basename(run.words[0]) in _ELSEWHERE
@@ -324,7 +329,7 @@ def _whole_place(arguments: Sequence[str], run: Run, workspace: Workspace) -> st
 
 _MACHINE = r"/(?:etc|dev|boot|sys|proc/sys)/[^\s'\"`,;:|&<>(){}]+"
 _GIVEN = re.compile(rf"(?:|-\w|[-\w]+=|[^/]*['\"(\s])(?P<path>{_MACHINE})(?:['\")\s].*)?", re.DOTALL)
-"""A file of the machine as a word, as the value of an option or variable, or quoted within a text."""
+"""A file of the machine: a word, the value of an option or variable, or quoted within a text."""
 _READ_ARGUMENTS = (
     word_set(
         "cd pushd popd echo printf export test [ [[ read set source . type which cp mv ln rsync scp ssh git find grep egrep rg diff comm cmp less more"

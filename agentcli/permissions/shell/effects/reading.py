@@ -45,17 +45,16 @@ _STREAMS = frozenset({"-", os.devnull})
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Verdict on one command: known to only read permitted files if `why` is empty; `protected` if it must ask in every
-    mode.
-
-    `path` is true if it only reads, but a path that needs permission. `outside` are the targets of such paths if
-    nothing else needs permission: they all lie outside the workspace.
-    """
+    """Verdict on one command."""
 
     why: str = ""
+    """The reason to ask; empty if it is known to only read permitted files."""
     protected: bool = False
+    """True if it must ask in every mode."""
     path: bool = False
+    """True if it only reads, but a path that needs permission."""
     outside: tuple[Path, ...] = ()
+    """Targets of such paths outside the workspace, if nothing else needs permission."""
 
 
 class Reader:
@@ -113,7 +112,10 @@ class Reader:
         return _by_shapes(name, arguments, folders, self._workspace)
 
     def _fed(self, commands: Sequence[Command], number: int, folders: tuple[Path, ...]) -> Reading:
-        """Return the verdict on an `xargs`: it may run a reading command on files that a search in the workspace lists."""
+        """Return the verdict on an `xargs`.
+
+        It may run a reading command on files that a search in the workspace lists.
+        """
         inner = fed_command(commands, number)
         if isinstance(inner, str):
             return Reading(inner)
@@ -192,15 +194,19 @@ def _vague(name: str) -> str:
 
 
 def _misfit(name: str, problem: str, shapes: Sequence[Shape]) -> str:
-    """Return why a program's call is not known to only read, without the detail if the program reads only by exception."""
+    """Return why a program's call is not known to only read.
+
+    The detail is missing if the program reads only by exception.
+    """
     if not problem or all(shape.needs or shape.operands.startswith("=") for shape in shapes):
         return _vague(name)
     return f"{name} {problem}" if problem.startswith("-") else f"{name}: {problem}"
 
 
 def _together(readings: Sequence[Reading]) -> Reading:
-    """Return the verdict on all of these: the strictest, with the paths outside the workspace if none of them needs
-    more.
+    """Return the strictest of these verdicts.
+
+    It has the paths outside the workspace if none of them needs more.
     """
     worst = max(readings, key=lambda reading: (reading.protected, bool(reading.why)), default=Reading())
     outside = dict.fromkeys(path for reading in readings for path in reading.outside)
@@ -214,7 +220,7 @@ def _cd(arguments: list[str], folders: tuple[Path, ...], workspace: Workspace) -
         return Reading("cd without a plain folder")
     for folder in folders:
         target = folder / operands[0]
-        # The shell resolves `..` by name, commands by the target of links: a link in the path makes the two differ.
+        # The shell resolves `..` by name, commands by the target of links. A link in the path makes the two differ.
         if resolved(target) != Path(os.path.normpath(resolved(folder) / operands[0])):
             return Reading("cd through a link")
     return _values([("path", operands[0])], folders, workspace)
@@ -339,7 +345,10 @@ _NODE = word_set("corepack node npm npx pnpm yarn")
 
 
 def _inside(name: str, folders: Sequence[Path], paths: Sequence[str], closed: Sequence[str]) -> str:
-    """Return the program in a closed folder that a name leads to by one of the search paths, or an empty string."""
+    """Return the program in a closed folder to which a name leads by one of the search paths.
+
+    Return an empty string if there is none.
+    """
     if "/" in name:
         return ""
     files = (located(name, path, folder) for folder in folders for path in paths)
@@ -363,8 +372,7 @@ def _by_shim(name: str, file: str, folders: Sequence[Path], workspace: Workspace
 
 
 Looks = Literal["", "only", "also"]
-"""The line does not look at the machine; looks at nothing else, so that it contains no file; or looks at files as well.
-"""
+"""With "only", a line looks at the machine and at no file; with "also", it looks at both."""
 
 _ON_THE_MACHINE = word_set("ps pgrep pidof lsof ss netstat ip ifconfig hostname who w users last df")
 """Programs that show processes, the network, people or mounts."""

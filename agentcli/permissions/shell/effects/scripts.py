@@ -53,7 +53,10 @@ _STARTING = re.compile(r"system|exec|spawn|popen|qx|%x|`|\bsh\b", re.IGNORECASE)
 
 
 def places_lost(name: str, arguments: Sequence[str], fed: str, home: str, folder: str) -> Iterator[str]:
-    """Yield the paths that a script removes or writes, as written there; `:` and a reason for an effect without a path."""
+    """Yield the paths that a script removes or writes, as written there.
+
+    For an effect without a path, yield `:` and a reason.
+    """
     kind = name.rstrip("0123456789.")
     for script in _programs(kind, arguments, fed):
         if kind in ("python", "ipython"):
@@ -162,8 +165,9 @@ def _aliases(tree: ast.AST) -> Mapping[str, str]:
 
 
 def _changes_indirectly(tree: ast.AST) -> bool:
-    """Return True if a script refers to a function that changes files without calling it there, or changes to another
-    folder.
+    """Return True if a script refers to a function that changes files without calling it there.
+
+    A change to another folder counts too.
     """
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     for node in ast.walk(tree):
@@ -294,8 +298,9 @@ def _places(value: ast.AST, sources: Mapping[str, list[ast.expr]], home: str, se
 
 
 def _placing(value: ast.AST) -> Iterable[ast.AST]:
-    """Return the parts of an expression that determine its place: the beginning of a joined text, none if it is read or
-    computed.
+    """Return the parts of an expression that determine its place.
+
+    For a joined text, that is its beginning. A text that is read or computed has none.
     """
     match value:
         case ast.Call(

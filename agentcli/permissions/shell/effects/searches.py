@@ -16,15 +16,14 @@ from agentcli.permissions.shell.programs.option_grammar import Found
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A search through folders: `opens` is true for the path of a hidden file that it may read.
-
-    `hidden` is false if hidden files are included only by an ignore file of the tree (`!.env`); `follows` is true if it
-    follows links.
-    """
+    """A search through folders."""
 
     opens: Callable[[str], bool]
+    """Returns True for the path of a hidden file that it may read."""
     hidden: bool = True
+    """False if only an ignore file of the tree can include hidden files (`!.env`)."""
     follows: bool = False
+    """True if it follows links."""
 
 
 def search_of(name: str, arguments: Sequence[str], found: Found) -> Search | None:
@@ -44,7 +43,10 @@ def search_of(name: str, arguments: Sequence[str], found: Found) -> Search | Non
 
 
 def objection(search: Search, tops: Sequence[Path], workspace: Workspace) -> tuple[str, bool]:
-    """Return why the search must ask, and True if the reason is a protected file; an empty reason if it may run."""
+    """Return why the search must ask, and True if the reason is a protected file.
+
+    The reason is empty if it may run.
+    """
     for top in tops:
         left = workspace.limits.walk
         for entry in entries_below(top):
@@ -99,7 +101,10 @@ def _of_a_type(path: str) -> bool:
 
 
 def _may_match(glob: str, path: str) -> bool:
-    """Return True if a glob may match the file at a path, or if in doubt: dialects differ in nesting, escapes and anchors."""
+    """Return True if a glob may match the file at a path, or if in doubt.
+
+    Dialects differ in nesting, escapes and anchors.
+    """
     plain = glob.replace("\\", "").replace("[^", "[!").lower().rstrip("/")
     if plain.count("{") > 1 or "{" in plain.rpartition("}")[2]:
         return True

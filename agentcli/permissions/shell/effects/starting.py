@@ -1,6 +1,6 @@
-"""Options with which a program is known to start another one, or to read a configuration with programs.
+"""Options with which a program starts another one, or reads a configuration with programs.
 
-A rule that a person wrote covers everything that its pattern matches, except these: they ask, unless the rule contains
+A rule that a person wrote covers everything that its pattern matches, except these. They ask, unless the rule contains
 them. Rules that agentcli proposes cover less, see `covered.py`.
 """
 
@@ -15,7 +15,8 @@ from agentcli.permissions.paths import Workspace, judge_path
 from agentcli.permissions.shell.effects.covered import given_words, named_words, takes_text
 from agentcli.permissions.shell.programs.known_programs import SHELLS, STARTERS, is_interpreter
 
-# Notation: options of a program, also joined with their value; `NAME=` is an assignment, as an operand or as the value of an option.
+# Notation: options of a program, also joined with their value. `NAME=` is an assignment, as an operand or as the value
+# of an option.
 
 _JS_PACKAGES = "--script-shell --shell --node-options --userconfig --globalconfig --init-module --call --git"
 _JS_TESTS = "--runner --testRunner --require -r --loader --import"
@@ -107,14 +108,15 @@ _CONFIGURING = {
     "uv": "--config-file --directory --project",
     "git": "-C",
 }
-"""Options that take a project's configuration, which may be in the workspace: there it can do as much as any other file
-of it.
+"""Options that take a project's configuration, which may be in the workspace.
+
+There it can do as much as any other file of the workspace.
 """
 _GIVEN_SHELL = re.compile(r"(?<![\w.-])((?:[\w./-]*/)?)(\w+)(?![\w./=-])")
 
 
 def starts_another(pattern: str, words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
-    """Return why a rule that a person wrote does not cover a command that its pattern matches; empty if it does.
+    """Return why a person's rule does not cover a command that its pattern matches; empty if it does.
 
     `folders` are the folders in which the command may run.
     """
@@ -134,7 +136,10 @@ def starts_another(pattern: str, words: Sequence[str], folders: Sequence[Path], 
 
 
 def _is_known(word: str, before: Sequence[str], tables: Mapping[str, str], after: Sequence[str]) -> bool:
-    """Return True if a table has the option for the program, or for one that it starts; `before` are the words before it."""
+    """Return True if a table has the option for the program, or for one that it starts.
+
+    `before` are the words before it.
+    """
     names = [os.path.basename(each) for each in before if not each.startswith("-")]
     chosen = [f"git {names[1]}"] if names[0] == "git" and len(names) > 1 else names
     switched_off = "".join((word[2:], *after)).startswith("no:")  # `pytest -p no:cacheprovider`
@@ -160,7 +165,10 @@ def _leads_out(word: str, after: Sequence[str], folders: Sequence[Path], workspa
 
 
 def _shell_given(word: str, after: Sequence[str], before: Sequence[str]) -> str:
-    """Return the shell that an option gets as its value, alone or before other words; empty if it gets none, or takes any text."""
+    """Return the shell that an option gets as its value, alone or before other words.
+
+    Return an empty text if it gets none, or takes any text.
+    """
     name, equals, value = word.partition("=")
     if takes_text(name, before):
         return ""

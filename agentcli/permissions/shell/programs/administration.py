@@ -129,7 +129,10 @@ def only_reads(name: str, arguments: Sequence[str]) -> bool:
 
 
 def _is_administrative(name: str, workspace: Workspace) -> bool:
-    """Return True for a program that needs root: it is in an administration folder, is setuid root, or is in the table."""
+    """Return True for a program that needs root.
+
+    It is in an administration folder, is setuid root, or is in the table.
+    """
     if name in _ADMINISTRATIVE or name.startswith(("mkfs", "fsck.")):
         return True
     return bool(name) and "/" not in name and _by_file(name, workspace.path)

@@ -151,8 +151,9 @@ _SUMMARIES = word_set("""
 _WITH_TEXT = word_set("diff show range-diff")
 _WITHOUT_TEXT = word_set("log reflog whatchanged rev-list diff-tree diff-index diff-files")
 LIMITED = word_set("diff show log whatchanged rev-list diff-tree diff-index diff-files grep reflog")
-"""Commands that treat an operand as a path if a file of that name exists: git refuses to guess if it may also be a
-revision.
+"""Commands that treat an operand as a path if a file of that name exists.
+
+Git refuses to guess if it may also be a revision.
 """
 
 
@@ -163,7 +164,7 @@ _EXCLUDING_WORDS = frozenset({"exclude", "top", "glob", "literal"})
 def path_named(revision: str) -> str | None:
     """Return the path in a revision such as `HEAD:path` or `:0:path`; None if it has none.
 
-    As in git, a colon in braces belongs to a date or a pattern, and `:/text` is the commit with that message.
+    As in git, a colon in braces belongs to a date or a pattern. `:/text` is the commit with that message.
     """
     if revision.startswith(":"):
         rest = revision[3:] if re.match(r":[0-3]:", revision) else revision[1:]

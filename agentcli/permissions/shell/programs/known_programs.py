@@ -281,7 +281,10 @@ def runs_a_file(program: str) -> bool:
 
 
 def is_unknown(program: str) -> bool:
-    """Return True if no table here has a program, given by name: neither its options nor what it starts are known."""
+    """Return True if no table here has a program, given by name.
+
+    Neither its options nor the programs that it starts are then known.
+    """
     tables = (KNOWN, WRAPPERS, NETWORK, ORDINARY, FETCHING, RUNNING, MARKS, EVALUATING, _FETCHERS)
     return "/" not in program and not is_interpreter(program) and not any(program in table for table in tables)
 
@@ -293,7 +296,7 @@ def is_interpreter(program: str) -> bool:
 
 
 def never_saved(words: Sequence[str]) -> str:
-    """Return the reason to ask about a command each time, to follow its name; empty if a rule may be saved for it."""
+    """Return the reason to ask about a command each time, without its name; empty if a rule may be saved."""
     name, *arguments = words
     base = os.path.basename(name)
     if is_interpreter(base):

@@ -1,4 +1,7 @@
-"""Names that a command prints if it is known to list files or to compute a path, and the commands that xargs builds from them."""
+"""Names that a command prints if it is known to list files or to compute a path.
+
+xargs builds commands from them.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +62,10 @@ def listed(words: Sequence[str], fed: Values | None, folders: Sequence[Path], wo
 
 
 def fed_lines(words: Sequence[str], inner: Sequence[str], fed: Values | None) -> Iterator[tuple[str, ...]]:
-    """Yield the commands that xargs or parallel builds from a command and its input names: one for each, and one for all."""
+    """Yield the commands that xargs or parallel builds from a command and its input names.
+
+    There is one for each name, and one for all.
+    """
     line, items = tuple(inner), fed or (UNKNOWN,)
     if ":::" in line:
         cut = line.index(":::")
@@ -74,7 +80,10 @@ def fed_lines(words: Sequence[str], inner: Sequence[str], fed: Values | None) ->
 
 
 def placed(word: str, folder: Path, workspace: Workspace) -> Path:
-    """Return the path of a word in a folder, with `~` and `~user` expanded like in the shell, and no link followed."""
+    """Return the path of a word in a folder.
+
+    `~` and `~user` are expanded like in the shell, and no link is followed.
+    """
     if word == "~" or word.startswith("~/"):
         word = str(workspace.home) + word[1:]
     elif word.startswith("~+"):

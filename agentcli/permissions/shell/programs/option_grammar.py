@@ -1,13 +1,15 @@
 """Option grammar: the arguments with which a command only reads; any others ask. Also programs for sed, awk, jq and yq.
 
 The notation of `options`, separated by blanks:
+
     -abc            flags that may be bundled       -NUM             a number as an option (`head -5`)
     -n:number       takes a value, joined or next   --lines=number   the same for a long option, `=` or next
     --color[=word]  takes a value after `=` only    --all            takes none
     --arg=pair      takes a name and a value
-`operands` are kinds in order; `*` after the last repeats it any number of times, `?` makes it optional.
-Kinds: `path` obeys the path policy, `entry` too, but only its name, size and times are shown, not its content, `text` is anything, `number`, `word`, `size`, and the others in `_KINDS`; `=a|b` is one of these words.
-An abbreviated long option is not in the table and therefore asks.
+
+`operands` are kinds in order; `*` after the last repeats it any number of times, `?` makes it optional. Kind `path`
+obeys the path policy. So does `entry`, but only its name, size and times are shown, not its content. `text` is anything,
+`=a|b` one of these words; `_KINDS` has all others. An abbreviated long option is not in the table and therefore asks.
 """
 
 from __future__ import annotations
@@ -33,7 +35,10 @@ _SED_COMMAND = re.compile(
 
 
 def sed_only_prints(script: str) -> bool:
-    """Return True if a sed script only prints, deletes, jumps, uses the hold space, and substitutes without flags that write or execute."""
+    """Return True if a sed script only prints, deletes, jumps, uses the hold space and substitutes.
+
+    A substitution has no flag that writes or executes.
+    """
     index = 0
     while index < len(script):
         command = _SED_COMMAND.match(script, index)
@@ -43,9 +48,8 @@ def sed_only_prints(script: str) -> bool:
     return bool(script.strip())
 
 
-# An awk program affects the outside only through system(), getline, a pipe, an output redirection, `@`, ARGV or the
-# tables that lead there. A search in the raw text, including strings and regexes, does not depend on how awk splits it
-# into tokens.
+# An awk program affects the outside only through the calls and signs below, a pipe or an output redirection. A search
+# in the raw text, including strings and regexes, does not depend on how awk splits it into tokens.
 _AWK_EFFECTS = re.compile(r"\b(?:system|getline|close|ARGV|ARGC|SYMTAB|FUNCTAB|ENVIRON|PROCINFO)\b|@|\\\n|`")
 _AWK_PIPE = re.compile(r"(?<!\|)\|(?!\|)|\|{3,}")
 _AWK_CALLS = word_set("""
@@ -146,18 +150,20 @@ _KINDS: dict[str, Kind] = {
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One way to call a command that only reads.
-
-    `needs` are options of which one must be given, before any operand; `unless` are files whose presence here or above
-    makes the command do more. `manner` is how the program reads options differently from most: `first` if nothing after
-    an operand is an option, `single` if letters cannot be bundled, `apart` if a value is always a separate word.
-    """
+    """One way to call a command that only reads."""
 
     options: str = ""
     operands: str = ""
     needs: str = ""
+    """Options of which one must be given, before any operand."""
     unless: tuple[str, ...] = ()
+    """Files whose presence here or above makes the command do more."""
     manner: str = ""
+    """A difference from the usual reading of options.
+
+    With `first`, nothing after an operand is an option. With `single`, letters cannot be bundled. With `apart`, a value
+    is always a separate word.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +177,10 @@ class _Options:
 
 
 def fit(shapes: Sequence[Shape], arguments: Sequence[str]) -> tuple[Shape, Found] | str:
-    """Return the first shape that the arguments fit, with their values by kind, or why the first shape does not fit."""
+    """Return the first shape that the arguments fit, with their values by kind.
+
+    If none fits, return why the first shape does not.
+    """
     reasons = []
     for shape in shapes:
         found = _fit(shape, arguments)

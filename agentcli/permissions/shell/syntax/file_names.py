@@ -17,10 +17,10 @@ _TOO_MANY = "names too many files to be looked at first"
 
 
 def meanings(command: Command, folders: Sequence[Path], workspace: Workspace) -> list[tuple[str, ...]] | str:
-    """Return the words of a command as it may run: with file names instead of patterns, once for each round of its
-    loop.
+    """Return the words of a command as it may run, once for each round of its loop.
 
-    If they cannot be determined, return the reason. A pattern that matches no file stays unchanged.
+    File names replace patterns; a pattern that matches no file stays unchanged. If the words cannot be determined,
+    return the reason.
     """
     values = [""]
     if command.loop:

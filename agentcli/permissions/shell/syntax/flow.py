@@ -45,13 +45,13 @@ _STEPS = 30_000
 
 
 def runs_of(text: str, workspace: Workspace) -> list[Run] | None:
-    """Return every command that a line may run, with the values of its words; None if it is too deep or runs too much to follow."""
+    """Return every command that a line may run, with its words' values; None if too deep or too much."""
     follower = _Follower(workspace)
     return None if _followed(text, workspace, follower) is None else follower.runs
 
 
 def end_of(text: str, workspace: Workspace) -> tuple[tuple[Path, ...], int, bool] | None:
-    """Return the folders in which a line may end, the number of its moves, and whether it begins with one; None as for `runs_of`."""
+    """Return the folders where a line may end, its moves, and True if it begins with one; or None."""
     follower = _Follower(workspace)
     if (state := _followed(text, workspace, follower)) is None:
         return None
@@ -146,7 +146,7 @@ class _Follower:
         return state
 
     def _branches(self, node: Node, state: State, depth: int) -> State:
-        """Follow the parts of a node that may be skipped: after `else`, `elif` and `||`, and the cases of a `case`."""
+        """Follow the parts of a node that may be skipped: after `else`, `elif` and `||`, and each case."""
         after, skipped = state, False
         for child in node.children:
             skipped = skipped or child.type in ("elif_clause", "else_clause", "case_item", "||")
@@ -388,7 +388,7 @@ def _names_variables(node: Node) -> bool:
 
 
 def _last_of_list(node: Node) -> Node | None:
-    """Return the last command of a list that the grammar puts into a pipeline as a whole; None if there is no list.
+    """Return the last command of a list that the grammar puts into a pipeline as a whole; or None.
 
     In `cd x && make 2>&1 | tail` only `make` is part of the pipeline.
     """
@@ -433,10 +433,10 @@ _EXPANSION = re.compile(r"\$\{[^}]*\}|\$\w+|\$|`")
 
 
 def rough_commands(text: str) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Split a line that the parser cannot read completely; yield the words of each command, and the targets of its
-    redirections.
+    """Split a line that the parser cannot read completely.
 
-    It finds more commands than the line has, rather than fewer.
+    Yield the words of each command, and the targets of its redirections. It finds more commands than the line has,
+    rather than fewer.
     """
     words: list[str] = []
     writes: list[str] = []

@@ -15,10 +15,10 @@ _HERE_TEXT = re.compile(HERE_TEXT)
 
 
 def here_text(text: str, start: int, end: int) -> str | None:
-    """Return the value of the `$(cat <<'EOF' …)` between two indices of a line; None if it is anything else.
+    """Return the value of the `$(cat <<'EOF' …)` between two indices of a line; None for anything else.
 
-    Older shells ignore the here-document when they search for the end of a substitution. So an unmatched parenthesis or
-    an open quote must not change how they read the line.
+    Older shells ignore the here-document when they search for the end of a substitution. An unmatched parenthesis or an
+    open quote must therefore not change how they read the line.
     """
     match = _HERE_TEXT.fullmatch(text, start, end)
     if match is None:
@@ -35,8 +35,9 @@ def here_text(text: str, start: int, end: int) -> str | None:
 
 
 def prints_text(node: Node) -> str | None:
-    """Return the value of a syntax tree node that is a `$(cat <<'EOF' …)` in double quotes; None if it is anything
-    else.
+    """Return the value of a syntax tree node that is a `$(cat <<'EOF' …)` in double quotes.
+
+    Return None for any other node.
     """
     if node.type != "command_substitution" or node.parent is None or node.parent.type != "string":
         return None

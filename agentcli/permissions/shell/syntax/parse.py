@@ -46,8 +46,9 @@ class Command:
     joint: str
     bare: bool
     globs: tuple[str, ...] = ()
-    """For each word the pattern of the file names that the shell substitutes for it, empty if the word stays; or no
-    entries at all.
+    """For each word the pattern of the file names that the shell substitutes for it; empty if it stays.
+
+    There may also be no entries at all.
     """
     loop: Loop | None = None
     """The loop whose body contains the command; `PLACE` in a word is the loop's variable."""
@@ -72,9 +73,9 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A word of any line as far as known: `text` with `UNKNOWN` for text that only the shell will know.
+    """A word of any line as far as known. `UNKNOWN` stands for text that only the shell will know.
 
-    `loose` is true if it contains an unquoted wildcard or brace, so that the shell may replace it by other words.
+    `loose` is true if it contains an unquoted wildcard or brace. The shell may then replace it by other words.
     """
 
     text: str
@@ -93,8 +94,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class ParsedLine:
-    """Every command of a line, including nested ones, the texts fed to them, and whether the parser read the line
-    without error.
+    """Every command of a line, including nested ones, and the texts fed to them.
+
+    `whole` is true if the parser read the line without error.
     """
 
     parts: tuple[Part, ...]
@@ -117,7 +119,10 @@ def parse(text: str) -> ParsedLine:
 
 
 def command_nodes(text: str) -> Iterator[tuple[Part, tuple[int, ...]]]:
-    """Yield the commands in a line itself, with the byte at which each word ends, except for words after a redirection."""
+    """Yield the commands in a line itself, with the byte at which each word ends.
+
+    Words after a redirection are left out.
+    """
     for node in _commands(parser().parse(text.encode("utf-8", "surrogatepass")).root_node):
         if node.type == "command":
             yield _part(node), tuple(child.end_byte for child in _word_nodes(node))
@@ -162,7 +167,10 @@ def _commands(root: Node) -> Iterator[Node]:
 
 
 def _stands_alone(node: Node) -> bool:
-    """Return True if a redirection belongs to no simple command, but to a group, a pipeline, a `$(<file)`, or to nothing."""
+    """Return True if a redirection belongs to no simple command.
+
+    It belongs to a group, a pipeline, a `$(<file)`, or to nothing.
+    """
     if node.type == "command_substitution":
         return node.child_by_field_name("redirect") is not None
     body = node.child_by_field_name("body")
@@ -204,7 +212,7 @@ def parse_word(node: Node) -> Piece:
 
 
 def _value(node: Node) -> Piece:
-    """Return the value of a word, with UNKNOWN for text that the shell would fill in, except for HOME and PWD."""
+    """Return the value of a word, with UNKNOWN for text that only the shell knows, except HOME and PWD."""
     raw = (node.text or b"").decode("utf-8", "replace")
     match node.type:
         case "word" | "number" | "string_content" | "variable_name" | "test_operator" | "[" | "]" | "[[" | "]]":
@@ -255,7 +263,7 @@ def contents(text: str, completions: bool = True) -> tuple[tuple[Part, ...], boo
     """Return all commands of a line, including wrappers and nested shells, as deep as text can be followed.
 
     The second value is false if the line may run commands that were not found. With `completions`, the arguments of
-    `complete` count as commands: a shell without a terminal runs none of it, and fish only shows how such a line would
+    `complete` count as commands. A shell without a terminal runs none of it, and fish only shows how such a line would
     continue.
     """
     parts: list[Part] = []
@@ -283,7 +291,10 @@ def spellings(part: Part) -> Iterator[str]:
 
 
 def runs(part: Part) -> Iterator[list[str]]:
-    """Yield the commands that a part may run, without folders in names and global options of git: its own, and the wrapped ones."""
+    """Yield the commands that a part may run: its own, and the wrapped ones.
+
+    They have no folders in names and no global options of git.
+    """
     line = [piece.text for piece in part.words]
     if line and line[0]:
         for words in (line, *_wrapped(line)):
@@ -292,7 +303,10 @@ def runs(part: Part) -> Iterator[list[str]]:
 
 
 def started(part: Part) -> list[str]:
-    """Return the words of a part without global options of git, or of the command that it starts in other circumstances: `timeout 5 make` as `make`."""
+    """Return the words of a part without global options of git.
+
+    For a command that it starts in other circumstances, return those: `timeout 5 make` gives `make`.
+    """
     line = [piece.text for piece in part.words]
     inner = list(_wrapped(line)) if os.path.basename(line[0]) in PLAIN_WRAPPERS else []
     return plain_git(inner[-1] if inner else line)

@@ -1,5 +1,6 @@
-"""State of a shell while it runs a line: its folders, variables and functions, and how a move, a call or a branch
-changes them.
+"""State of a shell while it runs a line: its folders, variables and functions.
+
+A move, a call or a branch changes them.
 """
 
 from __future__ import annotations
@@ -91,7 +92,10 @@ def after_read(state: State, words: Sequence[str]) -> State:
 
 
 def after_call(before: State, after: State, name: str, nothing: Node) -> State:
-    """Return the state after the call of a function: it may be called again, and `$1` and `$@` are the caller's."""
+    """Return the state after the call of a function.
+
+    It may be called again, and `$1` and `$@` are the caller's.
+    """
     own = {key: value for key, value in before.variables.items() if _is_positional(key)}
     kept = {key: value for key, value in after.variables.items() if not _is_positional(key)}
     functions = after.functions

@@ -1,4 +1,7 @@
-"""Shell text as plain commands, parsed strictly so that it may be approved, or why it is more than plain words."""
+"""Shell text as plain commands, parsed strictly so that it may be approved.
+
+A text that is more than plain words gives the reason.
+"""
 
 from __future__ import annotations
 
@@ -82,8 +85,7 @@ class NotPlain:
 def read_plain(text: str) -> tuple[Command, ...] | NotPlain:
     """Parse a line of plain words into its commands, or return why it is not one.
 
-    Two parsers, ours and tree-sitter, must agree on the position of every word, so that no quirk of either decides
-    alone.
+    Two parsers, ours and tree-sitter, must agree on the position of every word. No quirk of either then decides alone.
     """
     if odd := _odd_letter(text):
         return NotPlain(f"contains the invisible character U+{ord(odd):04X}")
@@ -262,8 +264,9 @@ def _joint(mark: re.Match[str], reader: _Reader) -> int | NotPlain:
 
 
 def _word(text: str, start: int, reader: _Reader, first: bool) -> tuple[str, int, str] | NotPlain:
-    """Return the value of the word at `start`, the index after it, and the pattern of file names that the shell
-    substitutes for it.
+    """Return the value of the word at `start`, the index after it, and its pattern of file names.
+
+    The shell substitutes the files that match the pattern.
     """
     index, value = start, []
     pattern: list[str] = []

@@ -1,4 +1,7 @@
-"""Values that a word of the shell may have: braces expanded, variables filled in, `UNKNOWN` for text that only the shell will know."""
+"""Values that a word of the shell may have.
+
+Braces are expanded and variables filled in. `UNKNOWN` stands for text that only the shell will know.
+"""
 
 from __future__ import annotations
 
