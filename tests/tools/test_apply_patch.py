@@ -50,7 +50,7 @@ def test_a_patch_adds_changes_moves_and_deletes_files(call: Call, ctx: Bench) ->
     assert not (ctx.cwd / "gone.txt").exists()
     assert set(outcome.output.splitlines()) == {
         "Created new/b.py",
-        "Edited a.py",
+        "Edited a.py: line 6",
         "Moved old.txt to kept/new.txt",
         "Deleted gone.txt",
     }

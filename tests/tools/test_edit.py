@@ -306,7 +306,7 @@ def _plain(text: str) -> list[str]:
 def test_an_exact_and_unique_match_needs_no_read(call: Call, ctx: Bench) -> None:
     (ctx.cwd / "a.py").write_text("x = 1\ny = 2\n")
     outcome = call("edit", file_path="a.py", old_string="x = 1", new_string="x = 3")
-    assert outcome.output == "Edited a.py: 1 replacement."
+    assert outcome.output == "Edited a.py: line 1."
     assert (ctx.cwd / "a.py").read_text() == "x = 3\ny = 2\n"
 
 
@@ -319,20 +319,65 @@ def test_a_match_with_an_allowance_or_in_several_places_needs_a_read(call: Call,
     assert call("edit", file_path="a.py", **indented).status == "success"  # exact, though it begins within a line
     deeper = call("edit", file_path="a.py", old_string="  if x:\n      y = 2", new_string="  if x:\n      y = 3")
     assert deeper.output == (
-        "a.py has not been read yet, and old_string is there only if indentation may differ. Nothing was changed. "
-        "Read it first, then change it."
+        "a.py has not been read yet, and old_string is there only if indentation may differ. Nothing was changed.\n"
+        "Nearest: lines 1-3 (- your old_string, + the file):\n"
+        "-   if x:\n+ if x:\n-       y = 2\n+     y = 2\n  z = 1"
     )
     several = call("edit", file_path="a.py", old_string=" = ", new_string=" == ", replace_all=True)
-    assert several.output == "a.py has not been read yet. Nothing was changed. Read it first, then change it."
+    assert several.output == (
+        "a.py has not been read yet. Nothing was changed. Read it first, or replace these places one by one:\n"
+        "Lines 1-3:\nif x:\n    y = 2\nz = 1\nLines 1-3:\nif x:\n    y = 2\nz = 1"
+    )
     assert file.read_text() == "if x:\n    y = 2\nz = 1\n"
 
 
-def test_no_line_of_a_file_that_was_never_read_is_shown(call: Call, ctx: Bench) -> None:
-    (ctx.cwd / "a.py").write_text("password = 1\n")
-    outcome = call("edit", file_path="a.py", old_string="password = 2", new_string="password = 3")
+def test_a_failed_edit_of_an_unread_file_shows_the_nearest_lines(call: Call, ctx: Bench) -> None:
+    (ctx.cwd / "a.py").write_text("limit = 1\n")
+    outcome = call("edit", file_path="a.py", old_string="limit = 2", new_string="limit = 3")
     assert outcome.output == (
-        "old_string is not in a.py, which has not been read yet. Nothing was changed. Read it first."
+        "old_string is not in a.py, which has not been read yet. Nothing was changed.\n"
+        "Nearest: lines 1-1 (- your old_string, + the file):\n- limit = 2\n+ limit = 1"
     )
+    assert call("edit", file_path="a.py", old_string="limit = 1", new_string="limit = 3").status == "success"
+
+
+def test_no_line_of_a_secret_file_that_was_never_read_is_shown(call: Call, ctx: Bench) -> None:
+    (ctx.cwd / ".env").write_text("PASSWORD=1\nPASSWORD=1\n")
+    outcome = call("edit", file_path=".env", old_string="PASSWORD=2", new_string="PASSWORD=3")
+    assert outcome.output == (
+        "old_string is not in .env, which has not been read yet. Nothing was changed. Read it first."
+    )
+    assert "\n" not in call("edit", file_path=".env", old_string="PASSWORD=1", new_string="x").output
+
+
+def test_a_text_that_is_not_unique_is_shown_with_the_lines_around_each_place(call: Call, ctx: Bench) -> None:
+    (ctx.cwd / "a.py").write_text("def a():\n    x = 1\n    return x\n\n\ndef b():\n    x = 1\n    return -x\n")
+    outcome = call("edit", file_path="a.py", old_string="x = 1", new_string="x = 2")
+    assert outcome.output.splitlines()[1:] == [
+        *("Lines 1-4:", "def a():", "    x = 1", "    return x", ""),
+        *("Lines 5-8:", "", "def b():", "    x = 1", "    return -x"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "lines"),
+    [
+        ("3\n", "three\n", "line 3"),
+        ("3\n4\n5\n", "three\nfour\nfive\nsix\n", "lines 3-6"),
+        ("3\n4\n", "", "line 3"),
+        ("9\n", "nine", "line 9"),
+    ],
+)
+def test_an_edit_names_the_lines_that_it_changed(call: Call, ctx: Bench, old: str, new: str, lines: str) -> None:
+    (ctx.cwd / "a.txt").write_text("".join(f"{n}\n" for n in range(1, 10)))
+    assert call("edit", file_path="a.txt", old_string=old, new_string=new).output == f"Edited a.txt: {lines}."
+
+
+def test_many_places_are_named_by_their_number_and_the_first_lines(call: Call, ctx: Bench) -> None:
+    (ctx.cwd / "a.txt").write_text("".join(f"x\n{n}\n" for n in range(10)))
+    call("read", file_path="a.txt")
+    outcome = call("edit", file_path="a.txt", old_string="x", new_string="y", replace_all=True)
+    assert outcome.output == "Edited a.txt: 10 replacements, lines 1, 3, 5, 7, 9, 11, 13, 15 and 2 more."
 
 
 def test_an_edit_of_a_file_that_has_changed_shows_its_lines_as_they_are_now(call: Call, ctx: Bench) -> None:
@@ -346,7 +391,7 @@ def test_an_edit_of_a_file_that_has_changed_shows_its_lines_as_they_are_now(call
         "line 7\nline 8\nline 9\nline ten\nline 11\nline 12\nline 13"
     )
     again = call("edit", file_path="a.py", old_string="line 12\n", new_string="line twelve\n")
-    assert again.output == "Edited a.py: 1 replacement."
+    assert again.output == "Edited a.py: line 13."
 
 
 def test_a_failed_edit_of_a_file_that_has_changed_shows_the_nearest_place_at_once(call: Call, ctx: Bench) -> None:

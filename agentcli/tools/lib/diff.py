@@ -14,6 +14,8 @@ _PATIENCE = 4_000
 _CONTEXT = 3
 _LARGEST = 200_000
 """Maximum characters of a diff that are kept: it goes into a record and onto the screen."""
+_LISTED = 8
+"""Maximum ranges of changed lines that are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,38 @@ def changed_ranges(diff: Diff) -> list[tuple[int, int]]:
     heads = re.findall(r"(?m)^@@ -\S+ \+(\d+)(?:,(\d+))? @@$", diff.text)
     spans = ((int(first), int(count or 1)) for first, count in heads)
     return [(first, first + count - 1) for first, count in spans if count]
+
+
+def lines_changed(diff: Diff) -> str:
+    """Return the lines of the new text that differ, such as `lines 3-4, 12`.
+
+    Deleted lines are named by the line that now follows them. The result is empty for an equal text.
+    """
+    spans = list(_spans(diff.text))
+    if not spans:
+        return ""
+    named = [str(first) if last <= first else f"{first}-{last}" for first, last in spans[:_LISTED]]
+    more = f" and {len(spans) - _LISTED:,} more" if len(spans) > _LISTED else ""
+    return f"line{'s' if len(spans) > 1 or '-' in named[0] else ''} {', '.join(named)}{more}"
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the first and last changed line of each run of changes."""
+    number, first, changed = 0, 0, False
+    for line in text.split("\n"):
+        if head := re.match(r"@@ -\S+ \+(\d+)(,0)?", line):
+            begin = int(head[1]) + bool(head[2])
+        elif not number or line[:1] not in (" ", "+", "-"):
+            continue
+        if head or line[0] == " ":
+            if changed:
+                yield first, number - 1
+            number, changed = begin if head else number + 1, False
+            continue
+        first, changed = (first if changed else number), True
+        number += line[0] == "+"
+    if changed:
+        yield first, number - 1
 
 
 def _pieces(old: Sequence[str], new: Sequence[str]) -> list[_Piece]:

@@ -19,18 +19,19 @@ from agentcli.core.text.truncate import clip
 from agentcli.core.text.words import plural
 from agentcli.core.tool import ToolContext, ToolOutput
 from agentcli.system import probe
-from agentcli.tools.lib.diff import Diff, changed_ranges, unified
+from agentcli.tools.lib.diff import Diff, changed_ranges, lines_changed, unified
 from agentcli.tools.lib.files import (
     changing,
     knowledge,
     load_if_there,
+    may_show,
     remember,
     remember_part,
     replace,
     require_seen,
 )
 from agentcli.tools.lib.matching import Match, find, overlaps_itself, unescaped
-from agentcli.tools.lib.nearest import already_there, nearest
+from agentcli.tools.lib.nearest import already_there, contexts, nearest
 from agentcli.tools.lib.omission import refuse_omissions
 from agentcli.tools.lib.paths import FileHandle, locate, missing
 from agentcli.tools.lib.replacement import replacement
@@ -56,6 +57,8 @@ class _Source:
     name: str
     encoding: Encoding
     known: Knowledge = "current"
+    shown: bool = True
+    """True if a refusal may show lines of the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +183,8 @@ def _source(ctx: ToolContext, handle: FileHandle, may_be_new: bool) -> _Source:
     decoded = decode(data)
     if decoded is None:
         raise ToolError(f"Can't edit {handle.display}: it is a binary file.")
-    return _Source(decoded[0], handle.display, decoded[1], knowledge(ctx, handle.path, data))
+    known = knowledge(ctx, handle.path, data)
+    return _Source(decoded[0], handle.display, decoded[1], known, known != "unread" or may_show(ctx, handle.path))
 
 
 def _in_order(source: _Source, changes: Sequence[Change]) -> tuple[str, list[_Applied]]:
@@ -209,12 +213,13 @@ def _apply(text: str, change: Change, source: _Source, where: str) -> _Applied:
     if not matches:
         raise ToolError(_not_found(text, change, source, where))
     if source.known != "current" and (found_by != "exact" or (change.replace_all and len(matches) > 1)):
-        raise ToolError(_not_proven(text, change, source, where, found_by))
+        raise ToolError(_not_proven(text, change, source, where, matches, found_by))
     if len(matches) > 1 and not change.replace_all:
         lines = ", ".join(str(text.count("\n", 0, match.start) + 1) for match in matches[:20])
         raise ToolError(
             f"{where}old_string occurs {len(matches)} times in {source.name} (lines {lines}). "
             "Add surrounding lines to make it unique, or set replace_all. Nothing was changed."
+            + (f"\n{contexts(text, matches)}" if source.shown else "")
         )
     if not change.replace_all and overlaps_itself(text, matches[0], change.old_string):
         raise ToolError(
@@ -241,31 +246,33 @@ def _put(text: str, matches: Sequence[Match], change: Change) -> str:
 
 
 def _not_found(text: str, change: Change, source: _Source, where: str) -> str:
-    """Return the refusal, with the nearest place unless the model has never seen the file."""
-    if source.known == "unread":
-        return (
-            f"{where}old_string is not in {source.name}, which {UNSEEN['unread']}. Nothing was changed. Read it first."
-        )
+    """Return the refusal, with the nearest place unless its lines are not for the model."""
     since = "" if source.known == "current" else f", which {UNSEEN[source.known]}"
-    there = already_there(text, change.new_string)
+    there = already_there(text, change.new_string) if source.shown else ""
     head = f"{where}old_string is not in {source.name}{since}. Nothing was changed.{f' {there}' if there else ''}"
-    hint = nearest(text, change.old_string)
-    return f"{head}\n{hint}" if hint else f"{head} Read the file again."
+    hint = nearest(text, change.old_string) if source.shown else ""
+    return (
+        f"{head}\n{hint}"
+        if hint
+        else f"{head} {'Read it first' if source.known == 'unread' else 'Read the file again'}."
+    )
 
 
-def _not_proven(text: str, change: Change, source: _Source, where: str, found_by: str) -> str:
+def _not_proven(text: str, change: Change, source: _Source, where: str, matches: Sequence[Match], found_by: str) -> str:
     """Return the refusal of a match that is not exact and unique.
 
     The model has not seen the current content of the file.
     """
     only = f", and old_string is there only if {found_by} may differ" if found_by != "exact" else ""
     head = f"{where}{source.name} {UNSEEN[source.known]}{only}. Nothing was changed."
-    hint = nearest(text, change.old_string) if only and source.known != "unread" else ""
-    return f"{head}\n{hint}" if hint else f"{head} {READ_IT[source.known]}, then change it."
+    places = contexts(text, matches) if not only else nearest(text, change.old_string)
+    if not places or not source.shown:
+        return f"{head} {READ_IT[source.known]}, then change it."
+    return f"{head}{'' if only else f' {READ_IT[source.known]}, or replace these places one by one:'}\n{places}"
 
 
 def _report(source: _Source, notes: Sequence[_Applied], after: str, diff: Diff) -> str:
-    """Return a report such as `1 replacement.`, with the current lines if the model cannot know them."""
+    """Return a report such as `lines 572-603.`; it has the current lines if the model cannot know them."""
     places = plural(sum(note.places for note in notes), "replacement")
     allowances = sorted({note.found_by for note in notes} - {"exact"})
     why = [f"matched ignoring {' and '.join(allowances)}"] if allowances else []
@@ -274,7 +281,8 @@ def _report(source: _Source, notes: Sequence[_Applied], after: str, diff: Diff) 
     if source.known == "changed":
         why.append("the file had changed since you read it")
     if not why:
-        return f"{places}."
+        where = lines_changed(diff)
+        return f"{where}." if places == "1 replacement" and where else f"{places}{where and f', {where}'}."
     ranges, lines = _lines_now(after, diff)
     return f"{places} ({'; '.join(why)}; lines {ranges} now:)\n{lines}" if lines else f"{places} ({'; '.join(why)})."
 

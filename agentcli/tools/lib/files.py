@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 from agentcli.core.errors import ToolError
 from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.text.encodings import decode
+from agentcli.core.text.secrets import is_secret_file
 from agentcli.core.tool import ToolContext, ToolOutput
 from agentcli.system.disk import temporary_name
 from agentcli.tools.lib.paths import FileHandle, open_parent, open_regular
@@ -84,6 +85,11 @@ def knowledge(ctx: ToolContext, path: Path, data: bytes) -> Knowledge:
 def _seen(ctx: ToolContext) -> SeenFiles:
     """Return the files that the model has seen; none without a session."""
     return ctx.service(SeenFiles) or SeenFiles()
+
+
+def may_show(ctx: ToolContext, path: Path) -> bool:
+    """Return True for a file whose lines an answer may show unread: it is in the workspace, and not secret."""
+    return not is_secret_file(str(path)) and any(root in path.parents for root in ctx.roots)
 
 
 def require_seen(ctx: ToolContext, handle: FileHandle, data: bytes) -> None:

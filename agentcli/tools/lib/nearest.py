@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from agentcli.tools.lib.matching import NEWLINE
+from agentcli.tools.lib.matching import NEWLINE, Match
 
 _SEARCHED = 20_000
 """Maximum lines to search for the nearest place if nothing matches."""
@@ -18,6 +18,8 @@ _SHOWN, _LEAD, _WIDTH = 30, 3, 200
 """Lines of the diff, lines before the first difference, characters of a line: the cost grows with their cubes."""
 _AROUND = 2
 """Lines of the file shown before and after the place."""
+_PLACES = 3
+"""Maximum places of a text that are shown with their surroundings."""
 _TELLING = 3
 """Minimum characters of a new text, without outer blanks, for a hint that it is already in the file."""
 
@@ -43,6 +45,20 @@ def nearest(text: str, old: str) -> str:
     theirs = [line[:_WIDTH] for line in lines[begin:end]]
     excerpt = "\n".join(_compared(ours, theirs, first - begin, max(0, end - last))[: _SHOWN + 2 * _AROUND])
     return f"Nearest: lines {begin + 1}-{end} (- your old_string, + the file):\n{excerpt}"
+
+
+def contexts(text: str, matches: Sequence[Match]) -> str:
+    """Return the first places of a text that is not unique, each with the lines around it."""
+    lines = re.split(NEWLINE, text)
+    shown = []
+    for match in matches[:_PLACES]:
+        first, last = (len(re.findall(NEWLINE, text[:end])) for end in (match.start, max(match.start, match.end - 1)))
+        begin, end = max(0, first - _AROUND), min(len(lines) - (lines[-1] == ""), last + 1 + _AROUND)
+        rows = [line[:_WIDTH] for line in lines[begin:end]]
+        if len(rows) > 2 * _LEAD + 2 * _AROUND:
+            rows = [*rows[: _LEAD + _AROUND], "…", *rows[-_LEAD - _AROUND :]]
+        shown.append("\n".join([f"Lines {begin + 1}-{end}:", *rows]))
+    return "\n".join(shown)
 
 
 def already_there(text: str, new: str) -> str:

@@ -17,7 +17,7 @@ from agentcli.core.text.encodings import Encoding, decode, encode, newline_style
 from agentcli.core.text.patch import FileChange, Hunk, PatchError, parse
 from agentcli.core.tool import ToolContext, ToolOutput
 from agentcli.system import probe
-from agentcli.tools.lib.diff import Diff, unified
+from agentcli.tools.lib.diff import Diff, lines_changed, unified
 from agentcli.tools.lib.files import changing, knowledge, load_if_there, remember, remember_part, replace
 from agentcli.tools.lib.matching import Match, find
 from agentcli.tools.lib.nearest import already_there, nearest
@@ -189,7 +189,7 @@ def _remembered(ctx: ToolContext, path: Path, file: _File) -> dict[str, str]:
 def _output(files: Mapping[Path, _File], seen: Mapping[str, str]) -> ToolOutput:
     diffs = {path: _diff(file) for path, file in files.items()}
     moved = {file.target for file in files.values() if file.target}
-    lines = [line for file in files.values() if (line := _line(file, moved))]
+    lines = [line for path, file in files.items() if (line := _line(file, moved, diffs[path]))]
     rows = [
         {
             "path": str(path),
@@ -206,7 +206,7 @@ def _output(files: Mapping[Path, _File], seen: Mapping[str, str]) -> ToolOutput:
     return ToolOutput("\n".join(lines), metadata={**about, "diff": diff, **({"seen": dict(seen)} if seen else {})})
 
 
-def _line(file: _File, moved: set[str]) -> str:
+def _line(file: _File, moved: set[str], diff: Diff) -> str:
     """Return the result's line about a file; empty for the new name of a moved one."""
     note = f" ({file.note})" if file.note else ""
     if file.target:
@@ -215,7 +215,8 @@ def _line(file: _File, moved: set[str]) -> str:
         return f"Deleted {file.display}"
     if file.before is None:
         return "" if file.display in moved and not note else f"Created {file.display}{note}"
-    return f"Edited {file.display}{note}"
+    where = lines_changed(diff)
+    return f"Edited {file.display}{note}{where and f': {where}'}"
 
 
 def _diff(file: _File) -> Diff:

@@ -85,7 +85,7 @@ def test_a_text_that_really_has_a_backslash_is_matched_as_it_is(call: Call, ctx:
 
 def test_an_edit_found_by_an_allowance_shows_the_changed_lines(call: Call, ctx: Bench) -> None:
     output, _ = edited(call, ctx, "if x:\n    a\nb\n", "  a\n", "  c\n  d\n")
-    assert output == "Edited a.txt: 1 replacement."  # exact: it begins within a line
+    assert output == "Edited a.txt: lines 2-3."  # exact: it begins within a line
     output, _ = edited(call, ctx, "if x:\n    a\nb\n", "if x:\n  a", "if x:\n  c")
     assert "old_string is not in" in output
     output, _ = edited(call, ctx, "if x:\n    a\n    b\nc\n", "a\nb", "a\nd")
