@@ -54,8 +54,8 @@ class Reads:
 class Endpoint(Loopback):
     """The loopback server, which takes any request, and answers the small ones that programs send besides."""
 
-    def __init__(self, plan: Callable[[Asked], Reply]) -> None:
-        super().__init__(plan, strict=False)
+    def __init__(self, plan: Callable[[Asked], Reply], *, summaries: bool = True) -> None:
+        super().__init__(plan, strict=False, summaries=summaries)
 
     def beside(self, method: str, path: str) -> bytes | None:
         if path.endswith(":generateContent"):

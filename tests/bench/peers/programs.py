@@ -78,7 +78,7 @@ class Peer:
     @property
     def program(self) -> Sequence[str]:
         """The words that start it; empty where it is not installed."""
-        found = shutil.which(self.name, path=_path())
+        found = shutil.which(self.name, path=search_path())
         return self.command or ((found,) if found else ())
 
     def env(self, place: Place) -> dict[str, str]:
@@ -87,11 +87,16 @@ class Peer:
         homes = {
             f"XDG_{kind.upper()}_HOME": str(place.home / f".{kind}") for kind in ("config", "data", "state", "cache")
         }
-        ours = {"PATH": _path(), "HOME": str(place.home), "TMPDIR": str(place.temporary), "TERM": "xterm-256color"}
+        ours = {
+            "PATH": search_path(),
+            "HOME": str(place.home),
+            "TMPDIR": str(place.temporary),
+            "TERM": "xterm-256color",
+        }
         return {**kept, **ours, **homes, **place.server.env, **self.settings(place)}
 
 
-def _path() -> str:
+def search_path() -> str:
     """The folder of PEERS before those of PATH."""
     return os.pathsep.join(filter(None, (os.environ.get("PEERS", ""), os.environ.get("PATH", os.defpath))))
 
