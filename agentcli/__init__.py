@@ -5,7 +5,7 @@ __version__ = "0.1.0"
 _NAMES = {
     **dict.fromkeys(("query", "run"), "frontends.python.query"),
     "Session": "frontends.python.session",
-    **dict.fromkeys(("tool", "FunctionTool"), "frontends.python.tools"),
+    **dict.fromkeys(("tool", "FunctionTool"), "tools.function_tool"),
     **dict.fromkeys(("run_batch", "BatchResult", "BatchTask", "BatchOptions"), "extras.batch.api"),
     **dict.fromkeys(("Approval", "Deny"), "frontends.python.asking"),
     **dict.fromkeys(("Question", "Choice"), "core.tool"),

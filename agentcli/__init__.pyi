@@ -12,8 +12,6 @@ from agentcli.frontends.python.options import RunOptions as RunOptions
 from agentcli.frontends.python.query import query as query
 from agentcli.frontends.python.query import run as run
 from agentcli.frontends.python.session import Session as Session
-from agentcli.frontends.python.tools import FunctionTool as FunctionTool
-from agentcli.frontends.python.tools import tool as tool
 from agentcli.frontends.run.events import AnyEvent as AnyEvent
 from agentcli.frontends.run.events import CompactionEvent as CompactionEvent
 from agentcli.frontends.run.events import Denial as Denial
@@ -30,5 +28,7 @@ from agentcli.frontends.run.events import ToolResultEvent as ToolResultEvent
 from agentcli.frontends.run.events import UsageEvent as UsageEvent
 from agentcli.frontends.run.events import WarningEvent as WarningEvent
 from agentcli.frontends.run.findings import Finding as Finding
+from agentcli.tools.function_tool import FunctionTool as FunctionTool
+from agentcli.tools.function_tool import tool as tool
 
 __version__: str

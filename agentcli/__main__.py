@@ -243,6 +243,7 @@ OTHER_COMMANDS = (
     "attach",
     "serve",
     "mcp",
+    "extensions",
     "hooks",
     "skills",
     "agents",

@@ -192,6 +192,8 @@ class Conversation:
         await emit_all(self.follow_account(), emit)
         self.builder.recount()
         for part in self._parts:
+            for text in await part.asides():
+                await emit(self.remind(text))
             await emit_all(part.before_request(), emit)
         await self.compactor.make_room(interrupt, emit, boundary=self.steps == 1)
         await emit_all(await self.hooked.compacted(interrupt), emit)

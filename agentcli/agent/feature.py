@@ -48,6 +48,10 @@ class SessionPart:
     """Tools that it finds as the session goes."""
     services: Sequence[Offer] = ()
     """Services for its tools and for other features, by type."""
+    follows: bool = False
+    """True if `after_turn` is called even without a recorded state."""
+    status: str = ""
+    """Text for the status line."""
 
     def notes(self) -> Sequence[str]:
         """Return notes for the person when a session with a recorded state of this part is opened."""
@@ -77,6 +81,10 @@ class SessionPart:
 
     def prompted(self) -> None:
         """Note that a prompt of the person was recorded."""
+
+    async def asides(self) -> Sequence[str]:
+        """Return texts that are added for the model before a request."""
+        return ()
 
     def before_request(self) -> Iterable[Event]:
         """Record facts that a request must contain, before room is made for it."""
@@ -115,7 +123,7 @@ class SessionPart:
     async def after_turn(self, ended: TurnEnded, interrupt: asyncio.Event, emit: Emit) -> Prompt | TurnEnded | None:
         """Return a prompt for one more turn, or an end that replaces the turn's own, if any.
 
-        Called only if the session has a state of this part.
+        Called only if the session has a state of this part, or the part `follows`.
         """
         return None
 
@@ -137,6 +145,11 @@ class SessionPart:
 def with_state(parts: Sequence[SessionPart], recorded: Collection[str]) -> Sequence[SessionPart]:
     """Return the parts that have a state on record."""
     return [part for part in parts if part.name in recorded]
+
+
+def parts_that_follow(parts: Sequence[SessionPart], recorded: Collection[str]) -> Sequence[SessionPart]:
+    """Return the parts that may continue the work after a turn."""
+    return [part for part in parts if part.follows or part.name in recorded]
 
 
 def objection(parts: Sequence[SessionPart], reply: ReplyBuilder) -> Unfinished:

@@ -41,6 +41,8 @@ class Verdict:
     """A complete input that replaces the call's."""
     output: Any = None
     """The output that the model sees instead of the tool's."""
+    text: str | None = None
+    """A text instead of the prompt's, or of a compaction's focus."""
     ends: bool = False
     """The turn must end; `stop_reason` is the reason."""
     stop_reason: str = ""
@@ -128,6 +130,11 @@ class Hooks:
     """The newest run of each hook."""
     variables: Mapping[str, str] = {}
     """Variables that hooks have set for the session's commands (CLAUDE_ENV_FILE)."""
+
+    @property
+    def judges_calls(self) -> bool:
+        """True if calls pass the hooks' stage."""
+        return bool(self.hooks)
 
     def has(self, *names: str) -> bool:
         """Return True if a hook is defined for any of these events."""
@@ -241,6 +248,8 @@ class TurnHooks:
         self._reported = False
         self._stops = 0
         self._text = ""
+        self.reworded: str | None = None
+        """The text with which hooks have replaced the admitted prompt; None if they have not."""
         self._compaction = _newest_compaction(journal)
 
     def open(self, show: Callable[[Sequence[Event]], None]) -> None:
@@ -275,6 +284,7 @@ class TurnHooks:
         """
         beginning = await self._begun(interrupt)
         asked = await self._hooks.prompt(text, interrupt)
+        self.reworded = asked.verdict.text
         outcomes = [*beginning, asked]
         events = [*self._unshown(beginning), *asked.events]
         if asked.verdict.blocks or any(outcome.verdict.ends for outcome in outcomes):
@@ -325,7 +335,7 @@ class TurnHooks:
                 events.append(Warned(f"A hook ({asked.names}) blocked the prompt: {asked.verdict.reason}"))
             else:
                 self._add_context(asked)
-                kept.append(prompt)
+                kept.append(prompt if asked.verdict.text is None else reworded(prompt, asked.verdict.text))
         return kept, events
 
     def _add_context(self, outcome: Outcome) -> None:
@@ -367,6 +377,12 @@ class TurnHooks:
             return found.events
         turn = self._journal.history.turn
         return (*found.events, self._record(Message("user", (_context(found.verdict.context),), turn)))
+
+
+def reworded(prompt: Prompt, text: str) -> Prompt:
+    """Return the prompt with another text; its attachments stay."""
+    kept = tuple(part for part in prompt.parts if not isinstance(part, Text) or part.synthetic)
+    return replace(prompt, text=text, parts=(*kept, Text(text)), own=None)
 
 
 def _context(text: str) -> Text:

@@ -13,8 +13,8 @@ from agentcli.agent.compaction.compactor import Compactor
 from agentcli.agent.conversation import Conversation
 from agentcli.agent.core import core_of
 from agentcli.agent.ending import receipt_in
-from agentcli.agent.feature import due, with_state
-from agentcli.agent.hooks import Source
+from agentcli.agent.feature import due, parts_that_follow, with_state
+from agentcli.agent.hooks import Source, reworded
 from agentcli.agent.large_input import LargeInput
 from agentcli.agent.parts import MakePart, SessionParts, wait_for_background, watching
 from agentcli.agent.ports import Prompt
@@ -119,7 +119,7 @@ class AgentSession:
             for part in self.parts.all:
                 await emit_all(part.ended(ended), emit)
             following = None
-            for part in with_state(self.parts.all, self.history.features):
+            for part in parts_that_follow(self.parts.all, self.history.features):
                 match await part.after_turn(ended, interrupt, emit):
                     case Prompt() as following:
                         spending.limits = spending.limits.rest(spending.steps, *spending.spent())
@@ -140,6 +140,8 @@ class AgentSession:
             if isinstance(event, TurnEnded):
                 return event
             await emit(event)
+        if not prompt.again and (text := self.conversation.hooked.reworded) is not None:
+            prompt = reworded(prompt, text)
         try:
             self._check(prompt)
             prompt = await self.extensions.expanded(prompt) if prompt.typed else prompt

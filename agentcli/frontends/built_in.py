@@ -63,6 +63,15 @@ class Todo(Feature[object]):
         return TODO
 
 
+class SideQuestions(Feature[object]):
+    name = "side questions"
+
+    def commands(self) -> Sequence[Command]:
+        from agentcli.features.side_question.question import COMMANDS
+
+        return COMMANDS
+
+
 class Recall(Feature[object]):
     name = "recall"
 

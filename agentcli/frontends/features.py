@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from agentcli.features.accounts import Accounts
 from agentcli.features.checks import Checks
 from agentcli.features.costs import Costs
+from agentcli.features.extensions import PythonExtensions
 from agentcli.features.goal import Goal
 from agentcli.features.hooks import Hooks
 from agentcli.features.mcp import Mcp
 from agentcli.features.otel import OpenTelemetry
 from agentcli.features.output_schema import OutputSchema
-from agentcli.features.side_question import SideQuestions
 from agentcli.features.timers import Timers
 from agentcli.features.web_search import WebSearch
 from agentcli.frontends.built_in import (
@@ -34,6 +34,7 @@ from agentcli.frontends.built_in import (
     Recall,
     Remote,
     Shell,
+    SideQuestions,
     Subagents,
     Todo,
     Web,
@@ -58,6 +59,7 @@ FEATURES: Sequence[Feature[Program]] = (
     Extensions(),
     Mcp(),
     Hooks(),
+    PythonExtensions(),
     ProjectRules(),
     Checkpoints(),
     Instructions(),

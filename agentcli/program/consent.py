@@ -30,7 +30,7 @@ def decide(program: Program, session: AgentSession, answers: Sequence[tuple[Defi
     program.approvals.decide(answers)
     if not any(approved for _, approved in answers):
         return session
-    return _reopened(program, session, "Approved. Restart agentcli to start it.")
+    return reopened(program, session, "Approved. Restart agentcli to start it.")
 
 
 def trust_folder(program: Program, session: AgentSession, allow: Sequence[str] = ()) -> AgentSession:
@@ -39,10 +39,10 @@ def trust_folder(program: Program, session: AgentSession, allow: Sequence[str] =
         program.workspace_policy.saved.add(parse_rules(allow).allow)
     trust(program.cwd, program.dirs.state / TRUSTED)
     program.reload()
-    return _reopened(program, session, "The folder is trusted now. Restart agentcli to load its settings.")
+    return reopened(program, session, "The folder is trusted now. Restart agentcli to load its settings.")
 
 
-def _reopened(program: Program, session: AgentSession, otherwise: str) -> AgentSession:
+def reopened(program: Program, session: AgentSession, otherwise: str) -> AgentSession:
     """Reopen the session with the program's current state. Raises InputError(otherwise) if it is not stored."""
     journal = session.journal
     if not isinstance(journal, Session):

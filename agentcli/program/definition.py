@@ -10,12 +10,12 @@ from typing import Any, Literal
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 
-Kind = Literal["hook", "server", "plugin", "check"]
+Kind = Literal["hook", "server", "plugin", "check", "extension"]
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """One hook, server, plugin or check in a file of the project.
+    """One hook, server, plugin, check or extension in a file of the project.
 
     `content` is the file's JSON value, with variables not expanded. `starts` is the exact command line or URL.
     """

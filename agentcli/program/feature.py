@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from agentcli.agent.core import SessionCore
     from agentcli.agent.feature import SessionPart
+    from agentcli.agent.hooks import Hooks
     from agentcli.agent.ports import RunTurn
     from agentcli.agent.session import AgentSession
     from agentcli.agent.setup import MakeHooks
@@ -44,6 +45,14 @@ class RunPart:
         """Return a session's MCP servers; None if none is configured."""
         return None
 
+    def tools(self) -> Sequence[Tool]:
+        """Return tools that it adds to those of the features."""
+        return ()
+
+    def commands(self) -> Sequence[Command]:
+        """Return slash commands that it adds now to those of the features."""
+        return ()
+
     def notes(self) -> Sequence[str]:
         """Return notes for the person when a session is opened."""
         return ()
@@ -58,10 +67,14 @@ class RunPart:
 
 @dataclass(frozen=True, slots=True)
 class FoundHooks:
-    """Hooks in force: `make` makes a session's; `notes` are about skipped entries."""
+    """Hooks in force: `make` makes a session's; `notes` are about skipped entries.
+
+    `around` adds to the hooks that other features make.
+    """
 
     make: MakeHooks | None = None
     notes: Sequence[str] = ()
+    around: Callable[[Hooks], Hooks] | None = None
 
 
 P = TypeVar("P", contravariant=True)

@@ -155,6 +155,13 @@ class Options:
     lock: Annotated[
         str, Flag("warn if model, tools or prompt differ from those of this lock file; with -p: refuse to run", "FILE")
     ] = ""
+    extensions: Annotated[
+        tuple[str, ...],
+        Flag(
+            "load an extension, a Python file, for this run; repeatable", "FILE", ("-e", "--extension"), also=("acp",)
+        ),
+    ] = ()
+    no_extensions: Annotated[bool, Flag("load no extensions", also=("acp",))] = False
     trust: Annotated[bool, Flag("trust this folder for this run", also=("acp",))] = False
     plain: Annotated[bool, Flag("print plain lines: no colours, no cursor movement", also=("demo",))] = False
     then: tuple[str, ...] = ()
@@ -208,6 +215,8 @@ class FlagOptions(TypedDict, total=False):
     fork: bool
     output_schema: "str | Path | Mapping[str, Any]"
     trust: bool
+    extension: "Sequence[str | Path]"
+    no_extensions: bool
 
 
 @cache

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from agentcli.agent.checkpointing import MakeChanges
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionPart
+from agentcli.agent.hooks import Hooks
 from agentcli.agent.project.extensions import AgentKind
 from agentcli.agent.project.instructions import Instructions, InstructionSet, instruction_set, standing_rules
 from agentcli.agent.settings import AgentSettings
 from agentcli.agent.setup import (
+    MakeHooks,
     ModelAccess,
     Person,
     Prompts,
@@ -58,6 +60,7 @@ from agentcli.tools.registry import run
 
 if TYPE_CHECKING:
     from agentcli.permissions.started import Started
+    from agentcli.program.command import Command
     from agentcli.program.definition import Definition
     from agentcli.program.feature import WrapTurn
     from agentcli.sessions.checkpoints.changes import Changes
@@ -92,13 +95,11 @@ class Program(Project):
         self.features = features
         self.reload()
         self.front_end = front_end if front_end is not None else FrontEnd()
-        self.traits: Mapping[str, Traits] = {
-            **traits_of(features),
-            **{tool.name: tool.traits for tool in self.front_end.tools},
-        }
-        """The traits of all tools that there are."""
         self.parts = [part for feature in self.active if (part := feature.part(self)) is not None]
         """What the features keep for the run."""
+        self.traits: dict[str, Traits] = dict(traits_of(features))
+        """The traits of all tools that there are."""
+        self._know(self.brought)
         self.workspace_policy = WorkspacePolicy(self, self.front_end.approve, self.traits, self._started)
         self._models = ModelSource(self, self.front_end.attended)
         self.selection = Selection(self, self._models)
@@ -113,6 +114,19 @@ class Program(Project):
     def part(self, kind: type[P]) -> P | None:
         """Return the run's part of this class; None without its feature."""
         return next((part for part in self.parts if isinstance(part, kind)), None)
+
+    @property
+    def brought(self) -> Sequence[Tool]:
+        """Tools of the embedding program, and of the parts of the run."""
+        return (*self.front_end.tools, *(tool for part in self.parts for tool in part.tools()))
+
+    @property
+    def added_commands(self) -> Sequence[Command]:
+        """Slash commands that the parts of the run add now."""
+        return [one for part in self.parts for one in part.commands()]
+
+    def _know(self, tools: Sequence[Tool]) -> None:
+        self.traits.update({tool.name: tool.traits for tool in tools})
 
     def _session_part(self, feature: Feature[Program], core: SessionCore) -> SessionPart | None:
         return feature.session(self, core) if feature.on(self) else None
@@ -222,10 +236,11 @@ class Program(Project):
             from agentcli.agent.delegation.kinds import servers_for
 
             servers = servers_for(self.agent, connected)
-        front_end = self.front_end
+        front_end, brought = self.front_end, self.brought
+        self._know(brought)
         return SessionSetup(
             models=self._model_access(),
-            tools=Toolset(self.tools_with(servers is not None), self.traits, run, front_end.tools),
+            tools=Toolset(self.tools_with(servers is not None), self.traits, run, brought),
             prompts=self._prompts(files),
             settings=SessionSettings(
                 config[ContextSettings],
@@ -251,8 +266,11 @@ class Program(Project):
         )
 
     def _found_hooks(self) -> FoundHooks:
-        found = (hooks for feature in self.active if (hooks := feature.hooks(self)) is not None)
-        return next(found, FoundHooks())
+        found = [hooks for feature in self.active if (hooks := feature.hooks(self)) is not None]
+        make = next((hooks.make for hooks in found if hooks.make is not None), None)
+        for around in [hooks.around for hooks in found if hooks.around is not None]:
+            make = _around(make, around)
+        return FoundHooks(make, [note for hooks in found for note in hooks.notes])
 
     def _servers(self) -> Servers | None:
         return next((servers for part in self.parts if (servers := part.servers()) is not None), None)
@@ -347,7 +365,7 @@ class Program(Project):
         offered = [
             tool for tool in offered if self.config[AgentSettings].subagents or not tool.traits.behaviour.delegates
         ]
-        offered = [*offered, *self.front_end.tools]
+        offered = [*offered, *self.brought]
         if self.agent is None:
             return offered
         from agentcli.agent.delegation.kinds import tools_for
@@ -428,6 +446,15 @@ class Program(Project):
             objection=self.workspace_policy.objection,
         )
         return Changes(session, checkpoints, append)
+
+
+def _around(make: MakeHooks | None, around: Callable[[Hooks], Hooks]) -> MakeHooks:
+    """Return what makes a session's hooks with another feature's around them."""
+
+    def made(journal: Journal, setup: SessionSetup, mode: Callable[[], Mode], model: Callable[[], str]) -> Hooks:
+        return around(make(journal, setup, mode, model) if make is not None else Hooks())
+
+    return made
 
 
 def covered(base: Path, most: int) -> Iterable[tuple[str, Kind]]:

@@ -18,12 +18,13 @@ from agentcli.sessions.project import main_worktree
 from agentcli.system.locked_file import update
 from agentcli.system.regular_file import Unusable, read_regular
 
-Kind = Literal["settings", "hooks", "servers", "rules", "skills", "commands", "agents", "allow"]
+Kind = Literal["settings", "hooks", "servers", "rules", "skills", "commands", "agents", "allow", "extensions"]
 
 _EFFECTS: Mapping[Kind, str] = {
     "settings": "changes how agentcli works",
     "hooks": "can run commands; each is asked about first",
     "servers": "MCP servers: can start programs and open connections; each is asked about first",
+    "extensions": "Python code that runs in agentcli; each is asked about first",
     "rules": "gives the model instructions",
     "skills": "gives the model instructions and scripts",
     "commands": "adds slash commands",
@@ -34,6 +35,7 @@ _LOADED: Mapping[Kind, Sequence[str]] = {
     "settings": (".agentcli/config.toml",),
     "hooks": (".agentcli/hooks.json", ".claude/settings.json", ".claude/settings.local.json"),
     "servers": (".agentcli/mcp.json", ".mcp.json", ".gemini/settings.json"),
+    "extensions": (".agentcli/extensions",),
     "rules": (".claude/rules",),
     "skills": (
         ".agentcli/skills",
@@ -49,7 +51,7 @@ _LOADED: Mapping[Kind, Sequence[str]] = {
 """Paths that are loaded only with trust, relative to each folder from the repository's root down. Instruction files need no trust."""
 _KEYS: Mapping[Kind, str] = {"hooks": "hooks", "servers": "mcpServers"}
 """Keys of the files that hold what starts programs."""
-_STARTS: Collection[Kind] = ("hooks", "servers")
+_STARTS: Collection[Kind] = ("hooks", "servers", "extensions")
 """Kinds of items that would start programs or open connections."""
 
 

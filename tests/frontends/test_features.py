@@ -18,7 +18,7 @@ from agentcli.core.event import Event, Noticed
 from agentcli.core.message import ToolResult
 from agentcli.core.model import ModelSpec
 from agentcli.core.tool import ToolContext, ToolOutput, Traits
-from agentcli.frontends.commands.registry import slash_commands
+from agentcli.frontends.commands.registry import built_in_commands, slash_commands
 from agentcli.frontends.features import FEATURES
 from agentcli.frontends.headless.print_mode import print_mode
 from agentcli.frontends.opening import program_of
@@ -127,7 +127,7 @@ def test_what_it_brings_to_the_program_is_all_there(
     assert [found.line for found in examine(made) if found.what == "tide"] == ["warn  tide: no gauge is connected"]
     assert print_mode(made, made.options) == 0
     assert capsys.readouterr().out == "Low tide.\n"
-    assert slash_commands(made.features).find("tide") is tide_
+    assert slash_commands(made).find("tide") is tide_
     assert made.traits["tide"] == ENTRY.traits
 
 
@@ -202,4 +202,4 @@ def test_no_slash_command_is_brought_twice() -> None:
     brought = [one.name for feature in FEATURES for one in feature.commands()]
     assert len(brought) == len({*brought})
     assert {"compress", "undo", "mcp", "hooks", "skills", "todo", "quit"} <= {*brought}
-    assert {*slash_commands(FEATURES).all} == {"help", *brought}
+    assert {*built_in_commands(FEATURES).all} == {"help", *brought}

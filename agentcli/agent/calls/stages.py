@@ -53,13 +53,22 @@ class Prepare(Stage):
 
         `tmp` is the folder that commands see as /tmp, if the mode runs them in a sandbox.
         """
-        self.tools = tools
+        self.tools = dict(tools)
+        self.brought: frozenset[str] = frozenset()
+        """Names of the tools that extensions have brought since the session was opened."""
         self._offered = offered or (lambda: ())
         self._todo = todo
         self._server_tools = server_tools
         self._cwd = cwd
         self._start = start or (lambda: cwd)
         self._tmp = tmp
+
+    def replace_brought(self, tools: Mapping[str, Tool]) -> None:
+        """Replace the tools that extensions bring."""
+        for name in self.brought - tools.keys():
+            self.tools.pop(name, None)
+        self.tools.update(tools)
+        self.brought = frozenset(tools)
 
     def named(self, parts: Sequence[Part]) -> tuple[Part, ...]:
         """Return the parts of a reply with its calls as calls of our tools, if possible."""

@@ -47,7 +47,7 @@ def way_of_calls(
     )
     finish = Finish(core.record, repeats, prepare)
     hooks = None
-    if core.hooks.hooks:
+    if core.hooks.judges_calls:
         from agentcli.agent.calls.hooks import HookStage  # few sessions have hooks
 
         hooks = HookStage(core.hooks, core.printed, setup.person.attended)

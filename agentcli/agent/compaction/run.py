@@ -92,6 +92,8 @@ class CompactionRun:
         if plan.trigger is None or not plan.does_something:
             return self._ended("noop", plan.tokens_before, " ".join(plan.reasons) or "There is nothing to compact.")
         held = await self._by_hooks(plan)
+        if held.verdict.text is not None:
+            self._brief = replace(self._brief, focus=held.verdict.text)
         await emit_all(held.events, emit)
         if held.verdict.blocks:
             why = f"A hook ({held.names}) wants no compaction: {held.verdict.reason}"

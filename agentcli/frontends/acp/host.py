@@ -87,7 +87,7 @@ class EditorProject:
     @cached_property
     def commands(self) -> SlashCommands:
         """The slash commands that the program's features bring."""
-        return slash_commands(self.program.features)
+        return slash_commands(self.program)
 
     def new(self) -> AgentSession:
         """Start a new session."""

@@ -97,10 +97,10 @@ def _print_answer(text: str, commands: Sequence[str]) -> None:
 
     Raises InputError, with similar names, if there is nothing.
     """
-    from agentcli.frontends.commands.registry import slash_commands
+    from agentcli.frontends.commands.registry import built_in_commands
     from agentcli.frontends.features import FEATURES
 
-    slash, bare = slash_commands(FEATURES), text.removeprefix("/").lower()
+    slash, bare = built_in_commands(FEATURES), text.removeprefix("/").lower()
     known = slash.all.get(slash.known_as(bare))
     lines = [*(known.paragraphs if known else ()), *_settings(bare)]
     found = search_manual(bare)

@@ -21,7 +21,7 @@ _ELSEWHERE: Mapping[str, str] = {
     **dict.fromkeys(("web", "ui", "tui", "app", "remote", "gateway", "daemon", "server"), _RUNNING),
     **dict.fromkeys(("review", "init", "memory", "compact", "clear", "status", "diff"), _IN_A_SESSION),
     **dict.fromkeys(("apply", "cloud", "github", "pr", "debug", "sandbox", "generate", "features", "db", "proto", "execpolicy", "a"), ""),
-    **dict.fromkeys(("marketplace", "extension"), "`agentcli plugins` adds and removes them."),
+    **dict.fromkeys(("marketplace",), "`agentcli plugins` adds and removes them."),
     **dict.fromkeys(("session", "history", "ls", "logs"), "`agentcli sessions list` lists sessions."),
     **dict.fromkeys(("settings", "setup", "configure", "onboard"), "`agentcli config show` lists the settings, `agentcli help start` the first steps."),
     "version": "`agentcli --version` prints it.",

@@ -212,6 +212,7 @@ _GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "permissions": ("agentcli.frontends.cli.permissions:app", "Show which calls run without asking."),
         "tools": ("agentcli.frontends.cli.about:list_tools", "List the tools the model can use."),
         "hooks": ("agentcli.features.hooks.command_line:app", "List hooks, and test them with an event."),
+        "extensions": ("agentcli.features.extensions.command_line:app", "Add, list and try extensions in Python."),
         "skills": ("agentcli.frontends.cli.extensions:skills", "List and check skills."),
         "agents": ("agentcli.frontends.cli.extensions:agents", "List the agents that files define."),
         "plugins": ("agentcli.frontends.cli.plugins:app", "Add and remove plugins."),

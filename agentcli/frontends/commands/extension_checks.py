@@ -27,7 +27,7 @@ def extension_rows(program: Program) -> Iterator[Row]:
         yield (f"agent {kind.name}", not wrong, f"{display_path(kind.file) if kind.file else ''}{wrong}")
     for hidden in found.shadowed:
         yield (f"shadowed {hidden.name}", True, f"{display_path(hidden.file)} has no effect" if hidden.file else "")
-    known = slash_commands(program.features).all
+    known = slash_commands(program).all
     for line in (*shadowed(found.skills.values(), known), *shadowed(found.commands.values(), known)):
         yield ("extensions", False, line)
     for note in (*found.notes, *program.instruction_files().notes):

@@ -17,7 +17,7 @@ SAME: Mapping[str, str] = {
     **dict.fromkeys(("models", "scoped-models"), "model"),
     **dict.fromkeys(("session", "about", "info"), "status"),
     **dict.fromkeys(("checkpoint", "restore", "timeline", "tree"), "rewind"),
-    **dict.fromkeys(("plugin", "extensions"), "plugins"),
+    **dict.fromkeys(("plugin",), "plugins"),
     **dict.fromkeys(("agent", "subagents"), "agents"),
     **dict.fromkeys(("memories", "instructions"), "memory"),
     **dict.fromkeys(("todos", "todo-list"), "todo"),
@@ -57,7 +57,7 @@ INSTEAD: Mapping[str, str] = {
     **dict.fromkeys(("shell", "bash", "run"), "!cmd runs a command."),
     **dict.fromkeys(("chat", "save"), "Sessions are stored by themselves; /rename names one, /resume continues one."),
     **dict.fromkeys(("security-review", "ultrareview"), "/review reviews changes; text after it says what to look for."),
-    **dict.fromkeys(("reload", "restart", "reload-plugins"), "End agentcli, then `agentcli resume --last` continues here."),
+    **dict.fromkeys(("restart",), "End agentcli, then `agentcli resume --last` continues here."),
     **dict.fromkeys(("stop", "clean"), "/tasks lists background commands."),
 }  # fmt: skip
 """What there is in place of a command of another agent."""

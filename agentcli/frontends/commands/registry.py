@@ -5,7 +5,7 @@ It has the commands of a program's features by name, in the order of /help and o
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING, get_args
@@ -31,17 +31,26 @@ if TYPE_CHECKING:
 class SlashCommands:
     """Slash commands of a program: /help, and those of its features."""
 
-    def __init__(self, commands: Sequence[Command]) -> None:
-        self.all: Mapping[str, Command] = MappingProxyType(
-            {one.name: one for one in by_group([_help_on(self), *commands])}
-        )
-        """Every command by its own name, in the order of /help."""
-        self.everywhere: Mapping[str, OutputCommand] = MappingProxyType(
-            {name: one for name, one in self.all.items() if isinstance(one, OutputCommand)}
-        )
-        """The commands that work in every front end."""
-        self._aliases = {alias: one.name for one in commands for alias in one.aliases}
+    def __init__(self, commands: Callable[[], Sequence[Command]]) -> None:
+        """`commands` are the present ones: extensions may add some."""
+        self._source, self._help = commands, _help_on(self)
+        self._known: Sequence[Command] = ()
+        self._all: Mapping[str, Command] = {}
         self._told: set[str] = set()
+
+    @property
+    def all(self) -> Mapping[str, Command]:
+        """Every command by its own name, in the order of /help."""
+        now = self._source()
+        if not self._all or [*now] != [*self._known]:
+            self._known = now
+            self._all = MappingProxyType({one.name: one for one in by_group([self._help, *now])})
+        return self._all
+
+    @property
+    def everywhere(self) -> Mapping[str, OutputCommand]:
+        """The commands that work in every front end."""
+        return {name: one for name, one in self.all.items() if isinstance(one, OutputCommand)}
 
     async def run(self, ctx: CommandContext, line: str) -> None:
         """Run a command line `/name [argument]`. Raises UsageError for an unknown command or an unexpected argument."""
@@ -94,15 +103,22 @@ class SlashCommands:
 
     def known_as(self, name: str) -> str:
         """Return the command's own name for an alias."""
-        return self._aliases.get(name, name)
+        return next((one.name for one in self.all.values() if name in one.aliases), name)
 
     def _of_peers(self, name: str) -> Command | None:
         return self.all.get(peers.SAME.get(name, "").partition(" ")[0])
 
 
-def slash_commands(features: Sequence[Feature[Program]]) -> SlashCommands:
+def slash_commands(program: Program) -> SlashCommands:
+    """Return the registry of a program's slash commands."""
+    own = [command for feature in program.features for command in feature.commands()]
+    return SlashCommands(lambda: [*own, *program.added_commands])
+
+
+def built_in_commands(features: Sequence[Feature[Program]]) -> SlashCommands:
     """Return the registry of the slash commands that features bring."""
-    return SlashCommands([command for feature in features for command in feature.commands()])
+    own = [command for feature in features for command in feature.commands()]
+    return SlashCommands(lambda: own)
 
 
 def _help_on(commands: SlashCommands) -> Command:

@@ -96,7 +96,7 @@ def print_command(text: str, project: Program, own: str | None = None) -> tuple[
 def _commands(program: Program) -> SlashCommands:
     from agentcli.frontends.commands.registry import slash_commands
 
-    return slash_commands(program.features)
+    return slash_commands(program)
 
 
 def _refuse_unknown(text: str, project: Program) -> None:

@@ -120,7 +120,7 @@ class PlainTerminal(LineTerminal):
     async def run(self, program: Program, sharing: Sharing, session: AgentSession, prompts: Sequence[str] = ()) -> int:
         """Run the REPL until the user leaves; return the exit code."""
         self.program, self.sharing, self.session = program, sharing, session
-        self.commands = slash_commands(program.features)
+        self.commands = slash_commands(program)
         settings, wanted = program.config[UiSettings], program.sessions.wanted
         self._next = [*([f"/resume {wanted}"] if wanted else ()), *filter(None, prompts)]
         sharing.front = self

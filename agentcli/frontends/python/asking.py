@@ -11,7 +11,7 @@ from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Ask
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.tool import Question
-from agentcli.frontends.python.tools import is_from_elsewhere
+from agentcli.tools.function_tool import is_from_elsewhere
 
 _log = logging.getLogger(__name__)
 

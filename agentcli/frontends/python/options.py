@@ -15,16 +15,16 @@ from agentcli.core.errors import UsageError
 from agentcli.core.text.words import did_you_mean, near_names
 from agentcli.frontends.opening import program_of
 from agentcli.frontends.python.asking import answering, approving
-from agentcli.frontends.python.tools import as_tools
 from agentcli.program.config.toml_text import toml_value
 from agentcli.program.front_end import FrontEnd
 from agentcli.program.options import LAST, Flag, FlagOptions, Options, Texts, flags
+from agentcli.tools.function_tool import as_tools
 
 if TYPE_CHECKING:
     from agentcli.core.tool import Tool
     from agentcli.frontends.python.asking import OnAsk
-    from agentcli.frontends.python.tools import FunctionTool
     from agentcli.program.program import Program
+    from agentcli.tools.function_tool import FunctionTool
 
 
 class RunOptions(FlagOptions, total=False):

@@ -82,7 +82,7 @@ class Console:
     def attach(self, program: Program, sharing: Sharing) -> None:
         """Use the program whose sessions are shown, with its slash commands."""
         self.program, self.sharing = program, sharing
-        self.commands = slash_commands(program.features)
+        self.commands = slash_commands(program)
 
     @property
     def acts(self) -> Sequence[str]:

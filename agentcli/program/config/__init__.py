@@ -34,7 +34,7 @@ Section = TypeVar("Section")
 class Config:
     """All settings of a schema: `config[CLASS]` is the section of a class; a section without values has its defaults.
 
-    `providers`, `models` and `aliases` are free tables; `origins` maps each value to its place.
+    `providers`, `models`, `aliases` and `extensions` are free tables; `origins` maps each value to its place.
     """
 
     schema: Schema
@@ -43,6 +43,8 @@ class Config:
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
     """The user's own names of models: `[models.aliases]`."""
+    extensions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Settings of extensions by name: `[extensions.<name>]`."""
     origins: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
@@ -193,6 +195,7 @@ class _Merged:
             providers=self.tables["providers"],
             models=self.tables["models"],
             aliases=aliases,
+            extensions=self.tables["extensions"],
             origins=self.origins,
             warnings=tuple(self.warnings),
         )

@@ -1,4 +1,7 @@
-"""Tables with free names, `[providers.<name>]`, `[models.<id>]` and `[models.aliases]`, checked like all other settings."""
+"""Tables with free names: `[providers.<name>]`, `[models.<id>]`, `[models.aliases]` and `[extensions.<name>]`.
+
+They are checked like all other settings; an extension checks its own.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,8 @@ from agentcli.program.config.coerce import Layer, coerce, near, parse_value
 from agentcli.providers.registry import SERVERS
 from agentcli.providers.settings import ProviderSettings
 
-TABLES = ("providers", "models")
+EXTENSIONS = "extensions"
+TABLES = ("providers", "models", EXTENSIONS)
 ALIASES = "aliases"
 """The table below `models` with the user's own names of models, not a model."""
 Tables = dict[str, dict[str, dict[str, Any]]]
@@ -30,6 +34,8 @@ def split(table: str, rest: str) -> tuple[str, ...]:
     """
     if table == "models" and rest.startswith(f"{ALIASES}."):
         return (ALIASES, rest.removeprefix(f"{ALIASES}.").strip("\"'"))
+    if table == EXTENSIONS:
+        return (*rest.split(".", 1), "")[:2]
     owner, _, last = rest.rpartition(".")
     above, _, field = owner.rpartition(".")
     path = (above, field, last) if above and field in _INNER else (owner, last)
@@ -44,6 +50,9 @@ def put(tables: Tables, key: str, raw: Any, layer: Layer) -> str:
         raise ConfigError(f"{key}{layer.place(key)} must be a table.")
     if (table, owner) == ("models", ALIASES):
         tables[table].setdefault(owner, {})[field] = _alias(key, field, raw, layer)
+        return ""
+    if table == EXTENSIONS:
+        tables[table].setdefault(owner, {})[field] = _value(raw, layer)
         return ""
     known = _settings(table)
     if field not in known or (field == "prices" and inner and inner[0] not in _PRICES):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentcli.frontends.commands.peers import INSTEAD, SAME
-from agentcli.frontends.commands.registry import slash_commands
+from agentcli.frontends.commands.registry import built_in_commands
 from agentcli.frontends.commands.unknown import no_command
 from agentcli.frontends.features import FEATURES
 from tests.frontends.terminal.contexts import ScriptedContext
@@ -24,7 +24,7 @@ def test_a_name_is_of_one_kind_and_leads_to_a_command_of_ours() -> None:
 
 def test_a_name_of_another_agent_does_the_thing_and_says_our_name_once() -> None:
     context = ScriptedContext()
-    commands = slash_commands(FEATURES)
+    commands = built_in_commands(FEATURES)
     assert type_(context, "/hotkeys")[0] == "/hotkeys is /keys here."
     assert type_(context, "/hotkeys") == type_(context, "/keys")
     assert commands.acts_at_once("/hotkeys")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 
 from agentcli.core.errors import AgentError
-from agentcli.frontends.commands.registry import slash_commands
+from agentcli.frontends.commands.registry import built_in_commands
 from agentcli.frontends.features import FEATURES
 from tests.frontends.terminal.contexts import ScriptedContext
 
-COMMANDS = slash_commands(FEATURES)
+COMMANDS = built_in_commands(FEATURES)
 
 
 def type_(context: ScriptedContext, *lines: str) -> list[str]:

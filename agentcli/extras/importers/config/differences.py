@@ -143,7 +143,7 @@ def _servers(program: Program) -> Iterator[Compared]:
 def _extensions(program: Program) -> Iterator[Compared]:
     """Yield skills, commands and agents, each with the notes of its reader, its model and its tools."""
     found, model = program.extensions, _model(program)
-    taken, tools = slash_commands(program.features).all, tools_of(program.features)
+    taken, tools = slash_commands(program).all, tools_of(program.features)
     notes = [*found.notes]
     kinds: Iterable[tuple[str, Mapping[str, Skill | Template | AgentKind]]] = (
         ("skill", found.skills),

@@ -8,21 +8,26 @@ import inspect
 import json
 import logging
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import asdict, is_dataclass
-from typing import Any, Literal, overload
+from typing import Any, Literal, Protocol, overload
 
+from agentcli.core.annotation import Slot
 from agentcli.core.errors import ToolError, UsageError
 from agentcli.core.model import ToolSchema
 from agentcli.core.text.truncate import clip
 from agentcli.core.tool import Tool, ToolContext, ToolOutput, Traits
-from agentcli.frontends.features import FEATURES
-from agentcli.frontends.python.signature import built, parameters, slots_of
-from agentcli.program.feature import traits_of
 from agentcli.tools.lib.truncate import whole_or_cut
+from agentcli.tools.registry import TRAITS
+from agentcli.tools.signature import built, parameters, slots_of
 
-Effect = Literal["none", "read", "write", "run", "network"]
-"""Effect of a call. `none` and `read` need no permission and may run in parallel; the others ask."""
+Effect = Literal["none", "read", "write", "run", "network", "unknown"]
+"""Effect of a call. `none` and `read` need no permission and may run in parallel; the others ask.
+
+`unknown` is treated like `run`.
+"""
+Call = Callable[[Callable[..., Any], dict[str, Any]], Awaitable[Any]]
+"""Calls a function with values, and returns its result."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _TITLE = 100
@@ -32,8 +37,26 @@ FROM_ELSEWHERE = (KeyboardInterrupt, asyncio.CancelledError, GeneratorExit)
 _log = logging.getLogger(__name__)
 
 
+class Provided(Protocol):
+    """Base of the types of parameters that the agent fills in, and that no model sees."""
+
+
+class Contexts(Protocol):
+    """Service of a session: contexts for the tools of extensions."""
+
+    def of(self, owner: str) -> Provided:
+        """Return the context of an extension; the owner of a tool of the Python API is empty."""
+        ...
+
+
 class FunctionTool:
-    """A function as a tool; calling it calls the function."""
+    """A function as a tool; calling it calls the function.
+
+    `owner` is the extension that defines it, and `call` runs it, if one does.
+    """
+
+    owner: str = ""
+    call: Call | None = None
 
     def __init__(self, function: Callable[..., Any], name: str, description: str, effect: Effect) -> None:
         functools.update_wrapper(self, function)
@@ -41,8 +64,10 @@ class FunctionTool:
         self.name = name or getattr(function, "__name__", "")
         self.description = inspect.cleandoc(description or getattr(function, "__doc__", None) or "")
         slots = slots_of(function)
-        self.parameters = parameters(function, slots)
-        self._kinds = {slot.name: slot.kind for slot in slots}
+        self._provided = tuple(slot.name for slot in slots if _is_provided(slot))
+        asked = [slot for slot in slots if slot.name not in self._provided]
+        self.parameters = parameters(function, asked)
+        self._kinds = {slot.name: slot.kind for slot in asked}
         _check(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -51,7 +76,7 @@ class FunctionTool:
     def tool(self) -> Tool:
         """Return the tool in the agent's form."""
         schema = ToolSchema(self.name, self.description, self.parameters)
-        return Tool(schema, self._run, Traits(self.effect), self._title)
+        return Tool(schema, self._run, Traits("run" if self.effect == "unknown" else self.effect), self._title)
 
     def _title(self, given: Any) -> str:
         text = ", ".join(f"{name}={value!r}" for name, value in dict(given).items())
@@ -59,8 +84,13 @@ class FunctionTool:
 
     async def _run(self, ctx: ToolContext, call_id: str, **given: Any) -> ToolOutput:
         values = {name: built(self._kinds[name], value, name) for name, value in given.items()}
+        if self._provided:
+            contexts = ctx.service(Contexts)
+            if contexts is None:
+                raise ToolError(f"{self.name} needs a context, which this session does not have.")
+            values |= dict.fromkeys(self._provided, contexts.of(self.owner))
         try:
-            text = _text(await self._called(values))
+            text = _text(await (self.call or _called)(self.function, values))
         except ToolError:
             raise
         except BaseException as error:
@@ -70,12 +100,13 @@ class FunctionTool:
             raise ToolError(f"{type(error).__name__}: {error}") from error
         return whole_or_cut(ctx, call_id, text, {})
 
-    async def _called(self, values: dict[str, Any]) -> Any:
-        """Return the function's result. Run a synchronous function in a thread, so that it does not block the loop."""
-        if inspect.iscoroutinefunction(self.function):
-            return await self.function(**values)
-        result = await asyncio.to_thread(_guarded, self.function, values)
-        return await result if inspect.isawaitable(result) else result
+
+async def _called(function: Callable[..., Any], values: dict[str, Any]) -> Any:
+    """Return the function's result. Run a synchronous function in a thread, so that it does not block the loop."""
+    if inspect.iscoroutinefunction(function):
+        return await function(**values)
+    result = await asyncio.to_thread(_guarded, function, values)
+    return await result if inspect.isawaitable(result) else result
 
 
 @overload
@@ -119,13 +150,16 @@ def is_from_elsewhere(error: BaseException) -> bool:
     return isinstance(error, FROM_ELSEWHERE)
 
 
+def _is_provided(slot: Slot) -> bool:
+    return Provided in getattr(slot.hint, "__mro__", ())
+
+
 def _check(made: FunctionTool) -> None:
     if not _NAME.fullmatch(made.name) or "__" in made.name:
         raise UsageError(
             f"{made.name!r} cannot be the name of a tool: use letters, digits and single `_`. Another one: tool(name=…)."
         )
-
-    if made.name in traits_of(FEATURES):
+    if made.name in TRAITS:
         raise UsageError(f"The agent has a tool named {made.name} already. Give yours another name: tool(name=…).")
     if not made.description:
         raise UsageError(f"The tool {made.name} has no docstring. Write one: it tells the model what the tool is for.")

@@ -1,0 +1,105 @@
+"""Slash commands about extensions: the list, and loading again what files define."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from agentcli.core.model import ToolSchema
+from agentcli.core.record import Settings
+from agentcli.features.extensions.loading import Extension
+from agentcli.features.extensions.run import LoadedRun, run_of
+from agentcli.program.commands import Context, Output, Said, command
+from agentcli.tools.function_tool import Contexts
+
+if TYPE_CHECKING:
+    from agentcli.agent.session import AgentSession
+    from agentcli.core.tool import Tool
+    from agentcli.program.program import Program
+
+NONE = "No extensions. See /help extensions."
+
+
+@command("Extensions", at_once=True, values=("",))
+async def extensions(ctx: Context, _: str) -> AsyncIterator[Output]:
+    """List the extensions with their tools, commands, events and faults: /extensions"""
+    yield Said([*lines(run_of(ctx.program), ctx.program)])
+
+
+@command("Extensions", values=("",))
+async def reload(ctx: Context, _: str) -> AsyncIterator[Output]:
+    """Read extensions, settings, skills and commands of files again: /reload
+
+    Changed extensions are imported again and keep their state. New tools are sent from the next request on.
+    """
+    program, session = ctx.program, ctx.session
+    program.reload()
+    loaded = run_of(program)
+    await asyncio.to_thread(loaded.refresh, True)
+    if not loaded.all:
+        yield Said(["Settings, skills and commands were read again.", *lines(loaded, program)])
+        return
+    if session.core.ctx.service(Contexts) is None:
+        if ctx.terminal is None:
+            yield Said(["This session began without extensions. The next one has them."])
+            return
+        session = await _reopened(ctx, session)
+    _offer(session, loaded.present_tools())
+    yield Said([*lines(loaded, program)])
+
+
+async def _reopened(ctx: Context, session: AgentSession) -> AgentSession:
+    """Open the session again, with the extensions that it has begun without."""
+    from agentcli.program.consent import reopened
+
+    settled = reopened(ctx.program, session, "Restart agentcli to load them: this session is not stored.")
+    await ctx.only_in_terminal("/reload").move_to(settled)
+    return settled
+
+
+def _offer(session: AgentSession, tools: Sequence[Tool]) -> None:
+    """Give a session the current tools of extensions, and record them if the model was told of others."""
+    core, prepare = session.core, session.parts.way.prepare
+    offered = {tool.name: tool for tool in tools}
+    gone = prepare.brought - offered.keys()
+    prepare.replace_brought(offered)
+    core.traits.update({name: tool.traits for name, tool in offered.items()})
+    recorded = core.journal.history.tools
+    names = {*offered, *gone}
+    now = (*(raw for raw in recorded if raw["name"] not in names), *(tool.schema.raw for tool in tools))
+    if recorded and [*now] != [*recorded]:
+        core.record(Settings(tools=now))
+        core.builder.tools = tuple(map(ToolSchema.recorded, core.journal.history.tools))
+
+
+def lines(loaded: LoadedRun, program: Program) -> Iterator[str]:
+    """Yield a line for each extension, and for what is wrong."""
+    for one in loaded.all:
+        yield line(one)
+    waiting = [one for one in loaded.definitions() if not program.approvals.allows(one)]
+    yield from (f"{one.name}  not approved ({one.file}). /hooks approve asks about it." for one in waiting)
+    yield from loaded.left_out
+    if not loaded.all and not waiting:
+        yield NONE
+
+
+def line(one: Extension) -> str:
+    """Return what an extension adds, what it has used, and its faults."""
+    used = f" · {one.calls} calls, {one.seconds:.2f} s" if one.calls else ""
+    state = " · off" if one.off else ""
+    faults = f" · {one.faults[-1]}" if one.faults else ""
+    return f"{one.name}  {'; '.join(added(one)) or 'adds nothing'} ({one.source.path}){used}{state}{faults}"
+
+
+def added(one: Extension) -> Sequence[str]:
+    """Return what an extension adds, by kind."""
+    kinds = {
+        "tools": [tool.name for tool in one.tools],
+        "commands": [f"/{use.name}" for _, use in one.commands],
+        "events": [*dict.fromkeys(use.event for _, use in one.handlers)],
+    }
+    return [f"{kind} {', '.join(names)}" for kind, names in kinds.items() if names]
+
+
+COMMANDS = (extensions, reload)

@@ -1,0 +1,179 @@
+"""What an extension gets of a session: its Context, which its code uses from another thread."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, MutableMapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from agentcli.core.message import Message, Text, ToolResult
+from agentcli.core.message import ToolCall as CallPart
+from agentcli.core.text.truncate import clip
+from agentcli.extension import Completed, Said
+from agentcli.features.extensions.worker import PRINTED, Clock
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from agentcli.agent.core import SessionCore
+    from agentcli.features.extensions.loading import Extension
+
+T = TypeVar("T")
+COLUMNS = 80
+_log = logging.getLogger(__name__)
+
+
+class Host(Protocol):
+    """Port to a session, as contexts use it. Only its event loop may call the methods that wait."""
+
+    @property
+    def core(self) -> SessionCore:
+        """The session's core."""
+        ...
+
+    def state_of(self, extension: Extension) -> MutableMapping[str, Any]:
+        """Return the state of an extension."""
+        ...
+
+    def settings_of(self, extension: Extension) -> Any:
+        """Return the settings of an extension."""
+        ...
+
+    def show(self, text: str) -> None:
+        """Show a text to the person."""
+        ...
+
+    def add_prompt(self, text: str) -> None:
+        """Send a prompt once no turn runs."""
+        ...
+
+    def set_status(self, name: str, text: str) -> None:
+        """Set an extension's text in the status line."""
+        ...
+
+    async def ask(self, question: str, options: Sequence[str], default: str | None) -> str:
+        """Ask the person. Raise UsageError if nobody can answer and there is no default."""
+        ...
+
+    async def run_command(self, extension: Extension, command: str, timeout: float) -> Completed:
+        """Run a shell command as a call of the model would run."""
+        ...
+
+    async def ask_model(self, prompt: str, model: str, system: str) -> str:
+        """Return the answer of a model. Raise AgentError."""
+        ...
+
+
+class SessionContext:
+    """Context of one call into an extension. `shown` and `prompted` get what it shows and prompts."""
+
+    def __init__(
+        self,
+        host: Host,
+        extension: Extension,
+        clock: Clock,
+        shown: Callable[[str], None] | None = None,
+        prompted: Callable[[str], None] | None = None,
+    ) -> None:
+        self._host, self._extension, self._clock = host, extension, clock
+        self._loop = asyncio.get_running_loop()
+        self._prompted = prompted or host.add_prompt
+        self.state: MutableMapping[str, Any] = host.state_of(extension)
+        self.settings: Any = host.settings_of(extension)
+        self.ui = SessionUi(host, extension, shown or host.show, self.waited)
+
+    @property
+    def cwd(self) -> Path:
+        return Path(self._host.core.ctx.cwd)
+
+    @property
+    def model(self) -> str:
+        return self._host.core.model.name
+
+    @property
+    def mode(self) -> str:
+        return self._host.core.approval.mode
+
+    @property
+    def attended(self) -> bool:
+        return self._host.core.setup.person.attended
+
+    @property
+    def history(self) -> Sequence[Said]:
+        return [said for entry in self._host.core.journal.history.entries for said in _said(entry.body)]
+
+    async def run(self, command: str, timeout: float = 120.0) -> Completed:
+        return await self.waited(self._host.run_command(self._extension, str(command), timeout))
+
+    async def ask_model(self, prompt: str, model: str = "", system: str = "") -> str:
+        return await self.waited(self._host.ask_model(str(prompt), model, system))
+
+    def prompt(self, text: str) -> None:
+        self._prompted(str(text))
+
+    def log(self, text: str) -> None:
+        _log.info("the extension %s: %s", self._extension.name, clip(str(text), PRINTED))
+
+    async def waited(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do something in the session's event loop, and return its result; the time does not count."""
+        with self._clock.stopped():
+            if asyncio.get_running_loop() is self._loop:
+                return await work
+            return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+
+
+class SessionUi:
+    """The person's screen in a session."""
+
+    def __init__(
+        self,
+        host: Host,
+        extension: Extension,
+        shown: Callable[[str], None],
+        waited: Callable[[Coroutine[Any, Any, Any]], Coroutine[Any, Any, Any]],
+    ) -> None:
+        self._host, self._extension, self._shown, self._waited = host, extension, shown, waited
+
+    def notify(self, text: str) -> None:
+        self._shown(" ".join(str(text).split()))
+
+    def show(self, content: str | RenderableType) -> None:
+        self._shown(content if isinstance(content, str) else _rendered(content))
+
+    def status(self, text: str) -> None:
+        self._host.set_status(self._extension.name, str(text))
+
+    async def confirm(self, question: str, default: bool = False) -> bool:
+        answer = await self._waited(self._host.ask(question, ("Yes", "No"), "Yes" if default else "No"))
+        return str(answer).strip().lower() in ("yes", "y")
+
+    async def select(self, question: str, options: Sequence[str], default: str | None = None) -> str:
+        answer: str = await self._waited(self._host.ask(question, options, default))
+        return answer
+
+    async def input(self, question: str, default: str | None = None) -> str:
+        answer: str = await self._waited(self._host.ask(question, (), default))
+        return answer
+
+
+def _rendered(content: Any) -> str:
+    from rich.console import Console
+
+    console = Console(width=COLUMNS, color_system=None, force_terminal=False)
+    with console.capture() as captured:
+        console.print(content)
+    return captured.get().rstrip("\n")
+
+
+def _said(body: object) -> Sequence[Said]:
+    match body:
+        case ToolResult(name=name, output=output):
+            return [Said("result", output, name)]
+        case Message(role=role, parts=parts):
+            text = "".join(part.text for part in parts if isinstance(part, Text) and not part.synthetic)
+            calls = [Said("call", "", part.name, dict(part.input)) for part in parts if isinstance(part, CallPart)]
+            return [*([Said(role, text)] if text else []), *calls]
+        case _:
+            return ()

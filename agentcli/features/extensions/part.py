@@ -1,0 +1,156 @@
+"""Part of a session with extensions: what happens between calls and replies."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from agentcli.agent.core import SessionCore
+from agentcli.agent.feature import SessionPart
+from agentcli.agent.ports import Prompt
+from agentcli.agent.tool_context import offer
+from agentcli.core.event import Emit, Event, TurnEnded, emit_all
+from agentcli.core.message import Text
+from agentcli.core.tasks import run_beside
+from agentcli.extension import Changed, FileChanged, Idle, Request, TurnEnd
+from agentcli.features.extensions.hooks import ExtensionHooks
+from agentcli.features.extensions.session import MOST, Loaded, SessionHost
+from agentcli.tools.function_tool import Contexts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agentcli.agent.feature import See
+
+
+class ExtensionsSession(SessionPart):
+    """Extensions in a session."""
+
+    name = "extensions"
+    follows = True
+
+    def __init__(self, run: Loaded, core: SessionCore) -> None:
+        self.host = SessionHost(run, core)
+        self.services = [offer(Contexts, self.host)]
+        self._core, self._hooks = core, core.hooks if isinstance(core.hooks, ExtensionHooks) else None
+        if self._hooks is not None:
+            self._hooks.host = self.host
+        self._last = time.monotonic()
+        self._model, self._mode = core.model.name, str(core.approval.mode)
+        self._seen: dict[Path, int] = {}
+        self._beside: asyncio.Task[object] | None = None
+
+    @property
+    def status(self) -> str:  # type: ignore[override]
+        """Texts of the extensions for the status line."""
+        return " · ".join(filter(None, self.host.status.values()))
+
+    async def opened(self, interrupt: asyncio.Event) -> None:
+        """Load changed files, and tell extensions of changes between turns."""
+        if self.host.is_subagent:
+            return
+        if self.host.run.refresh():
+            self.host.show(f"Extensions were loaded again: {', '.join(one.name for one in self.host.run.all)}.")
+        await self._changes()
+
+    @contextmanager
+    def watch(self) -> Iterator[See]:
+        yield lambda event: None
+        self._last = time.monotonic()
+
+    def notices(self) -> Iterable[Event]:
+        return self.host.take_events()
+
+    async def asides(self) -> Sequence[str]:
+        if self.host.is_subagent:
+            return ()
+        await self._changes()
+        decisions = await self.host.each("before_request", lambda: Request(self._core.model.name))
+        return [one.text for one in decisions if one.text]
+
+    def before_request(self) -> Iterable[Event]:
+        return self.host.take_events()
+
+    def ended(self, ended: TurnEnded) -> Iterable[Event]:
+        return self.host.take_events()
+
+    async def after_turn(self, ended: TurnEnded, interrupt: asyncio.Event, emit: Emit) -> Prompt | None:
+        if self.host.is_subagent:
+            return None
+        decisions = await self.host.each("turn_end", lambda: TurnEnd(ended.text, ended.ending))
+        self.host.prompts += [one.text for one in decisions if one.text]
+        await emit_all(self.host.take_events(), emit)
+        if not self.host.prompts or ended.ending != "done" or interrupt.is_set():
+            return None
+        if self.host.prolonged >= MOST:
+            self.host.show(f"Extensions have continued the work {MOST} times in a row; now they are ignored.")
+            self.host.prompts.clear()
+            await emit_all(self.host.take_events(), emit)
+            return None
+        self.host.prolonged += 1
+        return self._next()
+
+    def is_due(self) -> bool:
+        if self.host.is_subagent:
+            return False
+        if (self._beside is None or self._beside.done()) and (due := self.host.idle_due(self._last)):
+            self._beside = run_beside(self._idle(due))
+        return bool(self.host.prompts or self.host.events)
+
+    async def due(self, interrupt: asyncio.Event, emit: Emit) -> Prompt | None:
+        await emit_all(self.host.take_events(), emit)
+        return self._next() if self.host.prompts else None
+
+    def closed(self) -> None:
+        if self._beside is not None:
+            self._beside.cancel()
+
+    def _next(self) -> Prompt:
+        text = self.host.prompts.pop(0)
+        if self._hooks is not None:
+            self._hooks.continued = True
+        return Prompt(text, (Text(text),), typed=False)
+
+    async def _idle(self, due: Sequence[tuple[object, object, float]]) -> None:
+        for extension, function, seconds in due:
+            await self.host.fire("idle", extension, function, Idle(seconds))  # type: ignore[arg-type]
+        await self._changes()
+
+    async def _changes(self) -> None:
+        """Tell extensions of another model, another mode, and changed files."""
+        model, mode = self._core.model.name, str(self._core.approval.mode)
+        if model != self._model:
+            old, self._model = self._model, model
+            await self.host.each("model_changed", lambda: Changed(old, model))
+        if mode != self._mode:
+            former, self._mode = self._mode, mode
+            await self.host.each("mode_changed", lambda: Changed(former, mode))
+        if next(self.host.handlers("file_changed"), None) is not None:
+            for path in self._changed_files():
+                await self.host.each("file_changed", lambda path=path: FileChanged(path))  # type: ignore[misc]
+
+    def _changed_files(self) -> Sequence[Path]:
+        """Return the files that the model has seen and that were changed elsewhere since the last look."""
+        now = {path: _written(path) for path in self._core.seen}
+        changed = []
+        for path, written in now.items():
+            if path in self._seen and self._seen[path] != written and self._differs(path):
+                changed.append(path)
+        self._seen = now
+        return changed
+
+    def _differs(self, path: Path) -> bool:
+        try:
+            return self._core.seen.knowledge(path, path.read_bytes()) != "current"
+        except OSError:
+            return True
+
+
+def _written(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0

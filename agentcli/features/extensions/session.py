@@ -1,0 +1,277 @@
+"""Extensions in one session: calls of their handlers, their states, and what they ask of the session."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import time
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from contextvars import ContextVar
+from typing import Any, Protocol
+from uuid import uuid4
+
+from agentcli.agent.calls.execute import CallStages
+from agentcli.agent.core import SessionCore
+from agentcli.core.dataclass import replace
+from agentcli.core.errors import AgentError, UsageError
+from agentcli.core.event import Event, Noticed, Warned
+from agentcli.core.message import Text, ToolCall
+from agentcli.core.record import FeatureState
+from agentcli.core.sanitise import safe, safe_line
+from agentcli.core.text.truncate import clip
+from agentcli.core.tool import Choice, Question
+from agentcli.extension import Completed, Context, Decision
+from agentcli.features.extensions.context import SessionContext
+from agentcli.features.extensions.loading import Extension
+from agentcli.features.extensions.requests import answer
+from agentcli.features.extensions.worker import Clock, Worker
+
+TEXT = 20_000
+"""Characters of a text that an extension may show or give to the model at once."""
+STATE = 1_000_000
+"""Characters of an extension's state as JSON."""
+MOST = 3
+"""Prompts in a row with which extensions may prolong the work of one prompt of the person."""
+RETURNS = {
+    "session_start": ("text",),
+    "prompt": ("text", "add", "block"),
+    "before_request": ("text",),
+    "tool_call": ("deny", "ask", "replace"),
+    "tool_result": ("text", "add"),
+    "reply": ("text",),
+    "turn_end": ("text",),
+    "before_compact": ("text", "block"),
+    "after_compact": ("text",),
+}
+"""What the handlers of an event may return."""
+_calling: ContextVar[frozenset[str]] = ContextVar("calling", default=frozenset())
+"""Extensions whose handlers wait for a call that they have made themselves."""
+
+
+def state_name(name: str) -> str:
+    """Return the feature name of an extension's state."""
+    return f"extension {name}"
+
+
+class Loaded(Protocol):
+    """The extensions of a run, as sessions use them."""
+
+    worker: Worker
+    all: list[Extension]
+
+    def active(self) -> Sequence[Extension]:
+        """Return the extensions that are not off."""
+        ...
+
+    def named(self, name: str) -> Extension | None:
+        """Return an extension by name."""
+        ...
+
+    def settings_of(self, extension: Extension) -> Any:
+        """Return the settings of an extension."""
+        ...
+
+    def refresh(self) -> bool:
+        """Load what has changed; return True if something was loaded again."""
+        ...
+
+
+class SessionHost:
+    """A session, as its extensions use it."""
+
+    def __init__(self, run: Loaded, core: SessionCore) -> None:
+        self.run, self.core = run, core
+        self.events: list[Event] = []
+        """Events that no front end has seen."""
+        self.prompts: list[str] = []
+        """Prompts that wait for the end of the turn."""
+        self.status: dict[str, str] = {}
+        self.prolonged = 0
+        """Prompts of extensions since the person's last one."""
+        self._states: dict[str, tuple[object, dict[str, Any], str]] = {}
+        self._idle: dict[Any, float] = {}
+
+    @property
+    def is_subagent(self) -> bool:
+        """True if the session is a subagent's."""
+        return self.core.setup.parent.depth > 0
+
+    def of(self, owner: str) -> SessionContext:
+        """Return the context for a tool of an extension."""
+        extension = self.run.named(owner)
+        if extension is None:
+            raise UsageError(f"The extension {owner} is not loaded.")
+        return SessionContext(self, extension, Clock())
+
+    async def each(self, event: str, value: Callable[[], object]) -> list[Decision]:
+        """Call the handlers of an event one after another, and return their decisions; a text has the kind `add`."""
+        found = [await self.fire(event, extension, function, value()) for extension, function in self.handlers(event)]
+        return [one for one in found if one is not None]
+
+    def handlers(self, event: str) -> Iterator[tuple[Extension, Any]]:
+        """Yield the handlers of an event in the order of their extensions."""
+        busy = _calling.get()
+        for extension in self.run.active():
+            if extension.name not in busy:
+                yield from ((extension, function) for function, use in extension.handlers if use.event == event)
+
+    async def fire(self, event: str, extension: Extension, function: Any, value: object) -> Decision | None:
+        """Call a handler, and return its decision; None for nothing, and for a fault."""
+        seconds = next((use.seconds for one, use in extension.handlers if one is function and use.event == event), 5.0)
+        returned = await self.call(extension, function, seconds, event, value)
+        if returned is None:
+            return None
+        kind = "text" if isinstance(returned, str) else returned.kind if isinstance(returned, Decision) else ""
+        if kind not in RETURNS.get(event, ()):
+            allowed = ", ".join(RETURNS.get(event, ())) or "nothing"
+            extension.fault(f"{event} may return {allowed}, not {clip(repr(returned), 60)}.", event)
+            return None
+        decision = Decision("add", returned) if isinstance(returned, str) else returned
+        return self._bounded(extension, event, decision, whole=isinstance(returned, str))
+
+    def _bounded(self, extension: Extension, event: str, decision: Decision, whole: bool) -> Decision:
+        if len(decision.text) > TEXT:
+            extension.fault(f"a text of {len(decision.text):,} characters was cut to {TEXT:,}.", event)
+            decision = replace(decision, text=clip(decision.text, TEXT))
+        return replace(decision, kind="replace") if whole and event in ("prompt", "tool_result") else decision
+
+    async def call(
+        self,
+        extension: Extension,
+        function: Any,
+        seconds: float,
+        doing: str,
+        *values: object,
+        context: SessionContext | None = None,
+        named: dict[str, Any] | None = None,
+    ) -> Any:
+        """Call a function of an extension; None after a fault. Its state is recorded afterwards."""
+        clock = Clock()
+        try:
+            context = context or SessionContext(self, extension, clock)
+            work = self.run.worker.begin(extension.name, function, *_given(function, values, context), **(named or {}))
+            return await self.run.worker.result(work, seconds, clock)
+        except AgentError as error:
+            if values:
+                extension.fault(error, doing)
+                return None
+            raise
+        except Exception as error:  # noqa: BLE001 - code of others may raise anything; the person sees it once
+            extension.fault(error, doing)
+            return None
+        finally:
+            extension.calls += 1
+            extension.seconds += clock.used
+            self.keep_state(extension)
+
+    def take_events(self) -> tuple[Event, ...]:
+        """Return the events since the last call, with the faults that the person has not seen."""
+        events, self.events = self.events, []
+        return (*events, *(Warned(text) for one in self.run.all for text in one.take_untold()))
+
+    def state_of(self, extension: Extension) -> MutableMapping[str, Any]:
+        """Return the state of an extension in this session: the same object until another one is on record."""
+        kept = self.core.journal.history.features.get(state_name(extension.name))
+        known = self._states.get(extension.name)
+        if known is None or known[0] is not kept:
+            data = dict(kept.data.get("state", {})) if kept is not None else {}
+            text = json.dumps(data)
+            self._states[extension.name] = known = (kept, json.loads(text), text)
+        return known[1]
+
+    def keep_state(self, extension: Extension) -> None:
+        """Record the state of an extension if it has changed."""
+        known = self._states.get(extension.name)
+        if known is None:
+            return
+        try:
+            text = json.dumps(known[1])
+        except (TypeError, ValueError, RecursionError) as error:
+            extension.fault(f"its state is not JSON: {error}", "state")
+            self._states.pop(extension.name)
+            return
+        if text == known[2]:
+            return
+        if len(text) > STATE:
+            extension.fault(f"its state has {len(text):,} characters; {STATE:,} are allowed.", "state")
+            self._states.pop(extension.name)
+            return
+        name = state_name(extension.name)
+        self.events.append(self.core.record(FeatureState(name, {"state": json.loads(text)})))
+        self._states[extension.name] = (self.core.journal.history.features.get(name), known[1], text)
+
+    def settings_of(self, extension: Extension) -> Any:
+        """Return the settings of an extension."""
+        return self.run.settings_of(extension)
+
+    def show(self, text: str) -> None:
+        """Show a text to the person."""
+        self.events.append(Noticed(safe(clip(text, TEXT))))
+
+    def add_prompt(self, text: str) -> None:
+        """Send a prompt once no turn runs."""
+        self.prompts.append(clip(text, TEXT))
+
+    def set_status(self, name: str, text: str) -> None:
+        """Set an extension's text in the status line."""
+        self.status[name] = safe_line(clip(text, 100))
+
+    async def ask(self, question: str, options: Sequence[str], default: str | None) -> str:
+        """Ask the person. Raise UsageError if nobody can answer and there is no default."""
+        choices = tuple(Choice(safe_line(str(option))) for option in options)
+        answers = await self.core.setup.person.ask([Question(safe_line(str(question)), choices=choices)])
+        if answers:
+            return answers[0]
+        if default is None:
+            raise UsageError("Nobody answered the question, and it has no default.")
+        return default
+
+    async def run_command(self, extension: Extension, command: str, timeout: float) -> Completed:
+        """Run a shell command as a call of the model would run, without a record."""
+        _calling.set(_calling.get() | {extension.name})
+        stages = self.core.ctx.service(CallStages)
+        if stages is None or not stages.has("bash"):
+            return Completed("This session has no bash.", None)
+        given = {"command": command, "timeout": int(timeout * 1000)}
+        permitted = await stages.permitted(ToolCall(f"extension-{uuid4().hex[:12]}", "bash", given))
+        if permitted.why_refused:
+            return Completed(permitted.why_refused, None)
+        output = (await stages.run_unrecorded(permitted)).output
+        assert output is not None
+        code = output.metadata.get("exit_code", 0 if output.status == "success" else None)
+        return Completed("" if output.output == "(no output)" else output.output, code)
+
+    async def ask_model(self, prompt: str, model: str, system: str) -> str:
+        """Return the answer of a model to one request, whose cost is recorded. Raise AgentError."""
+        return await answer(self.core, self.events, prompt, model, system)
+
+    def idle_due(self, last: float) -> list[tuple[Extension, Any, float]]:
+        """Return the handlers of `idle` that are due, with the seconds since the last turn."""
+        now, due = time.monotonic(), []
+        for extension in self.run.active():
+            for function, use in extension.handlers:
+                if use.event == "idle" and now - max(last, self._idle.get(function, last)) >= use.every:
+                    self._idle[function] = now
+                    due.append((extension, function, now - last))
+        return due
+
+
+def _given(function: Any, values: Sequence[object], context: SessionContext) -> list[object]:
+    """Return the arguments of a handler: the event and the context, or fewer of them."""
+    given: list[object] = []
+    rest = list(values)
+    for each in inspect.signature(function).parameters.values():
+        if each.kind not in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD):
+            continue
+        if each.name == "ctx" or each.annotation in (Context, "Context"):
+            given.append(context)
+        elif rest:
+            given.append(rest.pop(0))
+    return given
+
+
+def prompt_of(text: str) -> Any:
+    """Return a prompt that no person has typed."""
+    from agentcli.agent.ports import Prompt
+
+    return Prompt(text, (Text(text),), typed=False)

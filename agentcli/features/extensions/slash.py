@@ -1,0 +1,213 @@
+"""Functions of extensions as slash commands: the arguments come from the signature, the help from the docstring."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import shlex
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from functools import partial
+from io import StringIO
+from typing import Any
+
+from agentcli.core.annotation import Choice, Scalar, Slot, bare, parameters_of
+from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import AgentError, UsageError
+from agentcli.core.sanitise import safe
+from agentcli.core.tasks import start_task
+from agentcli.core.text.truncate import clip
+from agentcli.extension import Command as Use
+from agentcli.features.extensions.context import SessionContext
+from agentcli.features.extensions.loading import Extension
+from agentcli.features.extensions.session import TEXT, Loaded, SessionHost
+from agentcli.features.extensions.worker import Clock
+from agentcli.program.commands import Command, Context, Item, Output, OutputCommand, Said, Sent
+from agentcli.tools.function_tool import Contexts, Provided
+
+SECONDS = 24 * 3600.0
+"""Seconds that a command may take: the person can interrupt it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """Parameter of a command. `flag` is true if it is given as `--name`."""
+
+    name: str
+    kind: Any
+    required: bool
+    flag: bool
+
+    @property
+    def values(self) -> Sequence[str]:
+        """Its possible values, if they are few."""
+        return [str(value) for value in self.kind.values] if isinstance(self.kind, Choice) else []
+
+    @property
+    def placeholder(self) -> str:
+        """The parameter in the usage line."""
+        shown = "|".join(self.values) or self.name.upper()
+        shown = f"--{self.name}" if self.flag and self.kind is Scalar.FLAG else shown
+        shown = f"--{self.name} {shown}" if self.flag and self.kind is not Scalar.FLAG else shown
+        return shown if self.required else f"[{shown}]"
+
+
+def commands_of(run: Loaded, taken: Collection[str]) -> tuple[Command, ...]:
+    """Return the slash commands of all extensions; a taken name is a fault of the extension."""
+    made: dict[str, Command] = {}
+    for extension in run.active():
+        for function, use in extension.commands:
+            if use.name in taken or use.name in made:
+                extension.fault(f"there is a command /{use.name} already.", "import")
+                continue
+            try:
+                made[use.name] = _command(extension, function, use)
+            except UsageError as error:
+                extension.fault(error, "import")
+    return tuple(made.values())
+
+
+def _command(extension: Extension, function: Any, use: Use) -> OutputCommand:
+    if not use.name.replace("-", "").isalnum() or use.name != use.name.lower():
+        raise UsageError(f"/{use.name} cannot be a command: use lower-case letters, digits and `-`.")
+    known = parameters(function)
+    words = inspect.cleandoc(function.__doc__ or f"Command of the extension {extension.name}.").split("\n", 1)
+    usage = " ".join([f"/{use.name}", *(one.placeholder for one in known)])
+    help_ = "\n".join([f"{words[0].rstrip('.')}: {usage}", *words[1:]])
+    return OutputCommand(
+        help_,
+        "Extensions",
+        arguments=partial(_items, known, use.complete),
+        yields=partial(run_command, extension, function, known),
+    )
+
+
+def _items(known: Sequence[Parameter], complete: Callable[[], Sequence[str]] | None, _: object) -> Sequence[Item]:
+    try:
+        more = [str(one) for one in complete()] if complete is not None else []
+    except Exception:  # noqa: BLE001 - a completion that fails completes nothing
+        more = []
+    return [Item(value) for value in (*more, *(value for one in known for value in one.values))]
+
+
+def parameters(function: Any) -> Sequence[Parameter]:
+    """Return the parameters of a command, without its context. Raise UsageError for an unsupported one."""
+    try:
+        slots: Sequence[Slot] = parameters_of(function)
+    except (NameError, TypeError) as error:
+        raise UsageError(f"can't read the annotations of {function.__name__}: {error}.") from error
+    signature = inspect.signature(function).parameters
+    found = []
+    for slot in slots:
+        if slot.name == "ctx" or Provided in getattr(slot.hint, "__mro__", ()):
+            continue
+        kind = Scalar.TEXT if slot.hint is inspect.Parameter.empty else bare(slot.kind)
+        if kind not in (Scalar.TEXT, Scalar.WHOLE, Scalar.NUMBER, Scalar.FLAG) and not isinstance(kind, Choice):
+            raise UsageError(f"the parameter {slot.name} must be str, int, float, bool or Literal.")
+        flag = signature[slot.name].kind is inspect.Parameter.KEYWORD_ONLY or kind is Scalar.FLAG
+        found.append(Parameter(slot.name, kind, slot.required, flag))
+    return found
+
+
+def given(known: Sequence[Parameter], argument: str) -> dict[str, Any]:
+    """Return the values of an argument line by parameter. Raise UsageError for a line that does not fit."""
+    values: dict[str, Any] = {}
+    places = [one for one in known if not one.flag]
+    flags = {one.name: one for one in known if one.flag}
+    rest = argument.strip()
+    while rest:
+        word, after = _word(rest)
+        name = word.removeprefix("--").replace("-", "_")
+        if word.startswith("--") and name in flags:
+            one = flags[name]
+            if one.kind is Scalar.FLAG:
+                values[name], rest = True, after
+                continue
+            value, rest = _word(after)
+            values[name] = _value(one, value)
+        elif not places:
+            raise UsageError(f"Too many arguments: {clip(rest, 60)}")
+        elif len(places) == 1 and places[0].kind is Scalar.TEXT:
+            values[places.pop().name], rest = rest, ""
+        else:
+            one, rest = places.pop(0), after
+            values[one.name] = _value(one, word)
+    missing = [one.placeholder for one in known if one.required and one.name not in values]
+    if missing:
+        raise UsageError(f"Missing: {' '.join(missing)}")
+    return values
+
+
+def _word(text: str) -> tuple[str, str]:
+    """Return the first word, without quotes, and the rest."""
+    stream = StringIO(text)
+    lexer = shlex.shlex(stream, posix=True)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    try:
+        word = lexer.get_token() or ""
+    except ValueError:
+        first, _, after = text.partition(" ")
+        return first, after.strip()
+    return word, stream.read().strip()
+
+
+def _value(one: Parameter, word: str) -> Any:
+    kinds = {Scalar.WHOLE: (int, "a whole number"), Scalar.NUMBER: (float, "a number")}
+    if isinstance(one.kind, Choice):
+        if word not in one.values:
+            raise UsageError(f"{one.name} must be one of {', '.join(one.values)}, not {word!r}.")
+        return next(value for value in one.kind.values if str(value) == word)
+    make, what = kinds.get(one.kind, (str, ""))
+    try:
+        return make(word)
+    except ValueError:
+        raise UsageError(f"{one.name} takes {what}, not {word!r}.") from None
+
+
+async def run_command(
+    extension: Extension, function: Any, known: Sequence[Parameter], ctx: Context, argument: str
+) -> AsyncIterator[Output]:
+    """Run a command of an extension: yield what it shows as it comes, and last its prompt."""
+    values = given(known, argument)
+    host = ctx.session.core.ctx.service(Contexts)
+    if not isinstance(host, SessionHost):
+        raise UsageError("This session has no extensions. Type /reload.")
+    shown: asyncio.Queue[str] = asyncio.Queue()
+    loop, prompts = asyncio.get_running_loop(), list[str]()
+    context = SessionContext(
+        host, extension, Clock(), lambda text: _from_thread(loop, shown.put_nowait, text), prompts.append
+    )
+    work = start_task(_called(host, extension, function, values, context))
+    try:
+        while not work.done() or not shown.empty():
+            waiting = start_task(shown.get())
+            await asyncio.wait({work, waiting}, return_when=asyncio.FIRST_COMPLETED)
+            if waiting.done():
+                yield _said(waiting.result())
+            else:
+                waiting.cancel()
+        result = work.result()
+    finally:
+        work.cancel()
+    if isinstance(result, str) and result:
+        yield _said(result)
+    for text in extension.take_untold():
+        yield _said(text)
+    if prompts:
+        yield Sent("\n\n".join(prompts))
+
+
+async def _called(
+    host: SessionHost, extension: Extension, function: Any, values: dict[str, Any], context: SessionContext
+) -> Any:
+    try:
+        return await host.call(extension, function, SECONDS, "command", context=context, named=values)
+    except AgentError as error:
+        return str(error)
+
+
+def _from_thread(loop: asyncio.AbstractEventLoop, call: Callable[[str], None], text: str) -> None:
+    loop.call_soon_threadsafe(call, text)
+
+
+def _said(text: str) -> Said:
+    return Said(safe(clip(text, TEXT)).split("\n"), markdown=True)

@@ -1,0 +1,76 @@
+"""One file adds tools, commands and handlers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.features.extensions.running import outputs, play, warnings, write
+from tests.frontends.python.embedded import calls
+
+TICKETS = '''
+@tool(effect="none")
+async def tickets(query: str, ctx: Context, limit: int = 10) -> str:
+    """Search our issue tracker."""
+    ctx.state["asked"] = [*ctx.state.get("asked", []), query]
+    return f"{limit} tickets about {ctx.state['asked']} in {ctx.cwd.name}"
+
+@on("tool_call")
+def no_production(call: ToolCall, ctx: Context):
+    if call.name == "bash" and "prod" in call.input["command"]:
+        return call.deny("Production is deployed by people.")
+'''
+
+
+def test_a_tool_has_its_context_and_a_handler_denies_a_call(tmp_path: Path) -> None:
+    write(tmp_path, TICKETS)
+    events = play(
+        tmp_path,
+        {"calls": [{"name": "tickets", "input": {"query": "a"}}, {"name": "bash", "input": {"command": "echo prod"}}]},
+        calls("tickets", query="b"),
+        "Done.",
+        mode="yolo",
+    )
+    denied, first, second = outputs(events)
+    assert denied == ("denied", "A hook (mine) blocked this call: Production is deployed by people.")
+    assert first == ("success", "10 tickets about ['a'] in work")
+    assert second == ("success", "10 tickets about ['a', 'b'] in work")
+    assert (events[-1].text, warnings(events)) == ("Done.", [])
+
+
+def test_a_rule_names_a_tool_of_an_extension(tmp_path: Path) -> None:
+    write(tmp_path, TICKETS)
+    events = play(tmp_path, calls("tickets", query="a"), "Done.", deny=["tickets"])
+    assert outputs(events)[0][0] == "denied"
+
+
+def test_without_extensions_none_is_loaded(tmp_path: Path) -> None:
+    write(tmp_path, TICKETS)
+    events = play(tmp_path, calls("tickets", query="a"), "Done.", no_extensions=True)
+    assert "tickets" not in events[0].tools
+    assert outputs(events)[0][0] == "error"
+
+
+def test_a_command_has_its_arguments_by_signature_and_sends_a_prompt(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        '''
+        @command("/greet")
+        async def greet(ctx: Context, times: int, name: str = "you", *, loud: bool = False) -> str:
+            """Greet somebody."""
+            ctx.ui.notify("About to greet.")
+            return (f"hello {name} " * times).strip() + ("!" if loud else "")
+
+        @command("/ask")
+        def ask(ctx: Context, text: str) -> None:
+            """Ask the model."""
+            ctx.prompt(f"Answer: {text}")
+        ''',
+    )
+    assert play(tmp_path, prompt="/greet --loud 2 Bob and Ann")[-1].text == (
+        "About to greet.\nhello Bob and Ann hello Bob and Ann!"
+    )
+    refused = play(tmp_path, prompt="/greet many")[-1]
+    assert (refused.exit_code, refused.error) == (2, "times takes a whole number, not 'many'.")
+    events = play(tmp_path, "42.", prompt="/ask of life")
+    assert events[-1].text == "42."
+    assert "Answer: of life" in [event.text for event in events if getattr(event, "role", "") == "user"]
