@@ -81,7 +81,7 @@ def described(error: BaseException, source: Source) -> str:
     if isinstance(error, Hung):
         return "it took too long and was given up"
     place = f" ({source.path.name}:{line})" if (line := _line(error, source)) else ""
-    words = " ".join(str(error).split())
+    words = " ".join(str(error.msg if isinstance(error, SyntaxError) else error).split())
     said = words if isinstance(error, AgentError) else f"{type(error).__name__}: {words}".removesuffix(": ")
     return f"{said.removesuffix('.')}{place}."
 

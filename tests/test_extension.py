@@ -1,0 +1,46 @@
+"""Public names of extensions: a change of one is a line in the changelog."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+
+import agentcli
+from agentcli import extension
+from agentcli.extension import EVENTS, EventName
+
+NAMES = ["API", "EVENTS", "Changed", "Command", "Compaction", "Completed", "Context", "Decision", "FileChanged", "Idle", "Prompt", "Reply", "Request", "Said", "SessionEnd", "SessionStart", "ToolCall", "ToolResult", "TurnEnd", "Ui", "command", "on", "settings", "tool"]
+CONTEXT = "ask_model attended cwd history log mode model prompt run settings state ui"
+UI = "confirm input notify select show status"
+SIGNATURES = {
+    "on": "(event: 'EventName', *, timeout: 'float' = 5.0, every: 'float' = 60.0) -> 'Callable[[F], F]'",
+    "command": "(name: 'str', *, complete: 'Callable[[], Sequence[str]] | None' = None) -> 'Callable[[F], F]'",
+    "settings": "(cls: 'V') -> 'V'",
+}
+
+
+def members(owner: type) -> str:
+    """The public names of a class, sorted."""
+    named = {*vars(owner), *vars(owner).get("__annotations__", {})}
+    return " ".join(sorted(name for name in named if not name.startswith("_")))
+
+
+def test_the_public_names_are_these() -> None:
+    assert extension.__all__ == NAMES
+    assert extension.API == 1
+    assert (members(extension.Context), members(extension.Ui)) == (CONTEXT, UI)
+    assert {name: str(inspect.signature(getattr(extension, name))) for name in SIGNATURES} == SIGNATURES
+
+
+def test_every_public_name_is_documented() -> None:
+    for name in NAMES:
+        value = getattr(extension, name)
+        assert name in ("API", "EVENTS") or inspect.getdoc(value), name
+
+
+def test_the_events_are_those_of_the_type() -> None:
+    assert tuple(EVENTS) == typing.get_args(EventName)
+
+
+def test_a_tool_of_the_python_api_and_one_of_an_extension_are_made_by_one_function() -> None:
+    assert agentcli.tool is extension.tool
