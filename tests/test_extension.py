@@ -9,7 +9,32 @@ import agentcli
 from agentcli import extension
 from agentcli.extension import EVENTS, EventName
 
-NAMES = ["API", "EVENTS", "Changed", "Command", "Compaction", "Completed", "Context", "Decision", "FileChanged", "Idle", "Prompt", "Reply", "Request", "Said", "SessionEnd", "SessionStart", "ToolCall", "ToolResult", "TurnEnd", "Ui", "command", "on", "settings", "tool"]
+NAMES = [
+    "API",
+    "EVENTS",
+    "Changed",
+    "Command",
+    "Compaction",
+    "Completed",
+    "Context",
+    "Decision",
+    "FileChanged",
+    "Idle",
+    "Prompt",
+    "Reply",
+    "Request",
+    "Said",
+    "SessionEnd",
+    "SessionStart",
+    "ToolCall",
+    "ToolResult",
+    "TurnEnd",
+    "Ui",
+    "command",
+    "on",
+    "settings",
+    "tool",
+]
 CONTEXT = "ask_model attended cwd history log mode model prompt run settings state ui"
 UI = "confirm input notify select show status"
 SIGNATURES = {

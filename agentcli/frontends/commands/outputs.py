@@ -63,6 +63,8 @@ async def show(outputs: AsyncIterator[Output], terminal: CommandContext) -> None
                     terminal.show(*draw(terminal.columns, terminal.look))
                 case Framed():
                     terminal.show(*framed(output, terminal.columns, terminal.look))
+                case Said(lines, markdown=True):
+                    terminal.show(*document(safe("\n".join(lines)), terminal.columns - 1, terminal.look))
                 case Said(lines):
                     terminal.say(*lines)
                 case Acted(events, done):

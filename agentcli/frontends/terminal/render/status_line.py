@@ -48,7 +48,7 @@ class StatusLine:
             sandbox=safe_line(glance.sandbox),
             session=safe_line(now.name or now.title or self.session.journal.id)[:40],
             branch=safe_line(branch(self.session.cwd)),
-            extra=self.extra,
+            extra=" · ".join(filter(None, [self.extra, *(part.status for part in self.session.parts.all)])),
             folder=safe_line(glance.folder),
         )
         if not self.facts.split():
