@@ -48,6 +48,10 @@ class Contexts(Protocol):
         """Return the context of an extension; the owner of a tool of the Python API is empty."""
         ...
 
+    def keep(self, owner: str) -> None:
+        """Record the state of an extension after a call."""
+        ...
+
 
 class FunctionTool:
     """A function as a tool; calling it calls the function.
@@ -84,8 +88,8 @@ class FunctionTool:
 
     async def _run(self, ctx: ToolContext, call_id: str, **given: Any) -> ToolOutput:
         values = {name: built(self._kinds[name], value, name) for name, value in given.items()}
+        contexts = ctx.service(Contexts) if self._provided else None
         if self._provided:
-            contexts = ctx.service(Contexts)
             if contexts is None:
                 raise ToolError(f"{self.name} needs a context, which this session does not have.")
             values |= dict.fromkeys(self._provided, contexts.of(self.owner))
@@ -98,6 +102,9 @@ class FunctionTool:
                 raise
             _log.warning("the tool %s failed", self.name, exc_info=True)
             raise ToolError(f"{type(error).__name__}: {error}") from error
+        finally:
+            if contexts is not None:
+                contexts.keep(self.owner)
         return whole_or_cut(ctx, call_id, text, {})
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from agentcli.agent.calls.execute import CallStages
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionPart
 from agentcli.agent.ports import Prompt
@@ -53,8 +54,18 @@ class ExtensionsSession(SessionPart):
         if self.host.is_subagent:
             return
         if self.host.run.refresh():
-            self.host.show(f"Extensions were loaded again: {', '.join(one.name for one in self.host.run.all)}.")
+            self._take_over()
         await self._changes()
+
+    def _take_over(self) -> None:
+        """Use the new code of the tools that the session has; report those that it does not have."""
+        stages, tools = self._core.ctx.service(CallStages), self.host.run.present_tools()
+        assert stages is not None
+        known = stages.prepare.tools
+        known.update({tool.name: tool for tool in tools if tool.name in known})
+        lacking = [tool.name for tool in tools if tool.name not in known]
+        more = f" /reload offers the model: {', '.join(lacking)}." if lacking else ""
+        self.host.show(f"Extensions were loaded again.{more}")
 
     @contextmanager
     def watch(self) -> Iterator[See]:

@@ -19,7 +19,7 @@ from agentcli.core.message import Text, ToolCall
 from agentcli.core.record import FeatureState
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.core.text.truncate import clip
-from agentcli.core.tool import Choice, Question
+from agentcli.core.tool import Choice, Question, Tool
 from agentcli.extension import Completed, Context, Decision
 from agentcli.features.extensions.context import SessionContext
 from agentcli.features.extensions.loading import Extension
@@ -71,6 +71,10 @@ class Loaded(Protocol):
         """Return the settings of an extension."""
         ...
 
+    def present_tools(self) -> Sequence[Tool]:
+        """Return the tools of the extensions that are loaded."""
+        ...
+
     def refresh(self) -> bool:
         """Load what has changed; return True if something was loaded again."""
         ...
@@ -102,6 +106,11 @@ class SessionHost:
         if extension is None:
             raise UsageError(f"The extension {owner} is not loaded.")
         return SessionContext(self, extension, Clock())
+
+    def keep(self, owner: str) -> None:
+        """Record the state of an extension after a call of its tool."""
+        if (extension := self.run.named(owner)) is not None:
+            self.keep_state(extension)
 
     async def each(self, event: str, value: Callable[[], object]) -> list[Decision]:
         """Call the handlers of an event one after another, and return their decisions; a text has the kind `add`."""
