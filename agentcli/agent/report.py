@@ -80,6 +80,23 @@ class SessionReport:
 
         return outlook(self._conversation.builder.window())
 
+    def cold(self, least: float) -> str:
+        """Return the line about a prompt that must be written to the provider's cache again, if that costs at least
+        `least` USD; empty if the cache has it, or it costs less.
+        """
+        if not least or not self._journal.history.turn:
+            return ""
+        from agentcli.context.pruning.plan import free_because
+        from agentcli.core.costs import dollars
+
+        builder = self._conversation.builder
+        window, spec = builder.window(), builder.model.spec
+        fresh = spec.cost(Usage(input=window.tokens)) or 0.0
+        cost = (spec.cost(Usage(cache_write=window.tokens)) or 0.0) if spec.cache_explicit else fresh
+        if cost < least or not free_because(window, datetime.now(UTC)):
+            return ""
+        return f"Cache is cold: {window.tokens / 1000:.0f}k tokens, {dollars(cost)}. Enter sends · /compress first"
+
     def costs(self) -> Sequence[str]:
         """Tokens and USD per model."""
         return cost_lines(self._journal.records())

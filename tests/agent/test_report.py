@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from agentcli.providers.scripted.model import call, say
 from agentcli.sessions.in_memory import MemorySession
 from agentcli.tools.jobs import Job
 from agentcli.tools.lib.output_buffer import OutputBuffer
-from tests.agent.open_session import Person, open_session, say_to
+from tests.agent.open_session import DEMO, Person, open_session, say_to
 from tests.context.story import Story
 
 
@@ -155,3 +156,19 @@ def test_after_a_resume_the_cache_report_tells_of_the_whole_session(tmp_path: Pa
     lines = open_session(tmp_path, [], journal=journal).report.cache()
     assert "in 4 requests; 0 missed it." in lines[0]
     assert "1 compactions, 2 prunes, 0 outputs recalled." in lines
+
+
+def test_a_cold_cache_is_reported_with_its_size_and_price_if_that_is_much(tmp_path: Path) -> None:
+    model = replace(DEMO, prices=Prices(input=5.0, output=25.0, cache_read=0.5, cache_write=6.25), cache_lifetime=0.0)
+    session = open_session(tmp_path, [say("Yes.")], model=model)
+    assert session.report.cold(0.0001) == "", "nothing was cached"
+    say_to(session, "x" * 40_000)
+    line = session.report.cold(0.01)
+    assert line.startswith("Cache is cold: ")
+    assert line.endswith("Enter sends · /compress first")
+    assert "k tokens, $0.0" in line
+    assert session.report.cold(5.0) == ""
+    assert session.report.cold(0.0) == ""
+    warm = open_session(tmp_path, [say("Yes.")], model=replace(model, cache_lifetime=300.0))
+    say_to(warm, "x" * 40_000)
+    assert warm.report.cold(0.01) == ""

@@ -128,7 +128,7 @@ class PlainTerminal(LineTerminal):
         self.look = replace(
             self.look, thinking=settings.thinking, folder=str(session.cwd), for_people=session.for_people
         )
-        self._idle.quiet = settings.idle_after
+        self._idle.quiet, self._idle.cold_cost = settings.idle_after, settings.cold_cost
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self._break)
         for number in _SIGNALS:
@@ -156,6 +156,7 @@ class PlainTerminal(LineTerminal):
         await settle(self.program, session, self._asking.decide, self.confirm, self.say, self.move_to)
         await self.sharing.begin_if(self._shared, self.warn)
         self.session.begin(self.show_events)
+        self._idle.report_cold()
         while not self._left:
             text = self._next.pop(0) if self._next else self.typed_early() or await self._next_input()
             if text is None:

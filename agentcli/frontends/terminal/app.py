@@ -76,7 +76,7 @@ class Terminal:
         self.settings = settings = program.config[UiSettings]
         state = None if program.options.no_session else program.dirs.state
         self.screen.look = looks(settings)
-        self.repl.idle.quiet = settings.idle_after
+        self.repl.idle.quiet, self.repl.idle.cold_cost = settings.idle_after, settings.cold_cost
         self._draft_actions = DraftActions(self.console, state)
         self.editor.edit_like("vi" if settings.vi else "emacs")
         self.console.keys = keys = chosen(settings.keys)
@@ -91,6 +91,7 @@ class Terminal:
         self.editor.handler = self
         self._draft_actions.restore()
         sharing.front = self.repl.front
+        self.repl.idle.report_cold()
         self._start_tasks()
         for number in _SIGNALS:
             asyncio.get_running_loop().add_signal_handler(number, self.console.leave, 128 + number)

@@ -1,4 +1,4 @@
-"""Background work while idle: improves the session's title, and notifies hooks that the user is awaited."""
+"""Background work while idle: improves the session's title, and reports a cold cache, and that the user is awaited."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ class Idle:
         failed: Callable[[BaseException], object] = log_failure,
     ) -> None:
         self.quiet = quiet
+        self.cold_cost = 0.0
+        """USD from which a cold cache is reported; 0: never."""
         self._front, self._failed = front, failed
         self._timers: list[asyncio.TimerHandle] = []
         self._work: asyncio.Task[None] | None = None
@@ -39,6 +41,9 @@ class Idle:
         self._cancel_timers()
         later = asyncio.get_running_loop().call_later
         self._timers = [later(self.quiet, self._start), later(WAITED_FOR, self._notify)]
+        if self.cold_cost:
+            lifetime = self._front.session.core.model.cache_lifetime
+            self._timers.append(later(lifetime + 1, self.report_cold))
 
     async def stop(self) -> None:
         """Cancel the timer and the running task."""
@@ -54,6 +59,11 @@ class Idle:
     def _notify(self) -> None:
         if not self._front.working:
             self._front.session.core.hooks.notify("agentcli is waiting for your input", "idle_prompt")
+
+    def report_cold(self) -> None:
+        """Tell the person what the next request costs because the provider's cache has expired, if that is much."""
+        if not self._front.working and (line := self._front.session.report.cold(self.cold_cost)):
+            self._front.tell(line)
 
     def _start(self) -> None:
         busy = self._work is not None and not self._work.done()

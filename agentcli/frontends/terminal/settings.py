@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.setting import Lines, Messages, Seconds, setting
+from agentcli.core.setting import Dollars, Lines, Messages, Seconds, setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,8 @@ class UiSettings:
     """Seconds of work whose end is announced."""
     idle_after: Seconds = setting(30.0, project="never")
     """Time without input after which a session gets its title."""
+    cold_cost: Dollars = setting(0.25, project="never")
+    """USD from which a line says that the next request finds a cold cache; 0: never."""
     replay: Messages = setting(12, project="never")
     """Messages shown when a session is resumed."""
     status_command: str = setting("", project="never")

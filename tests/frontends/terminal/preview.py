@@ -421,6 +421,9 @@ class ScriptedSession:
     def counting(self) -> Sequence[str]:
         return ["Token counts: calibrated estimate.", "Cache: 87.0% of all input read from it."]
 
+    def cold(self, least: float) -> str:
+        return ""
+
     def costs(self) -> Sequence[str]:
         return ["$0.01 in 1 request"]
 
