@@ -127,7 +127,7 @@ class ScriptedSession:
         self.for_people = frozenset(name for name, traits in TRAITS.items() if traits.behaviour.for_people)
         self.jobs = SimpleNamespace(send_away=self._send_away, running=lambda: ())
         files = SimpleNamespace(files=[(Path("AGENTS.md"), 420)], text="")
-        self.parts = SimpleNamespace(instructions=SimpleNamespace(now=files), nested_files=())
+        self.parts = SimpleNamespace(instructions=SimpleNamespace(now=files), nested_files=(), all=())
         self.servers: Sequence[Any] = ()
         self.builder = SimpleNamespace(effort="")
         self.hooked = SimpleNamespace(source="clear")
