@@ -14,7 +14,7 @@ async def recall(
     ctx: ToolContext,
     call_id: str,
     id: Annotated[str, "of a call or record"] = "",
-    pattern: Annotated[str, "words, or a regular expression; lower case ignores case"] = "",
+    pattern: Annotated[str, "words, other wordings after ` | `, or a regular expression; lower case ignores case"] = "",
     role: Literal["user", "assistant", "input", "output", "summary"] | None = None,
     since: Annotated[int, WireName("from"), "first record"] = 1,
     until: Annotated[int, WireName("to")] = 0,

@@ -282,3 +282,32 @@ def test_places_with_the_exact_words_come_alone_and_the_newest_first(call: Call,
     page = call("recall", pattern="lock of the store").output
     assert page.index("Why is the lock") < page.index("held for 30 s")
     assert "A store has a lock" not in page
+
+
+def test_other_wordings_are_searched_together_and_the_best_place_comes_first(call: Call, ctx: Bench) -> None:
+    said(ctx, "assistant", "The cache evicts entries once the map is full, least recently used first.")
+    said(ctx, "assistant", "The store of sessions is a folder with one file for each record.")
+    for n in range(30):
+        said(ctx, "assistant", f"Step {n}: the throwing of errors in the handler of requests is rewritten.")
+    poor = call("recall", pattern="throwing away old values when memory runs out")
+    assert OTHER_WORDS in poor.output
+    for separator in (" | ", "\n"):
+        wordings = ("throwing away old values", "cache evicts entries", "least recently used")
+        found = call("recall", pattern=separator.join(wordings))
+        assert found.output.startswith("[1 turn 1 assistant]"), found.output[:200]
+        assert OTHER_WORDS not in found.output
+        assert found.output.count("cache evicts entries") == 1, "near-equal hits are one"
+
+
+def test_a_text_of_many_lines_and_an_alternative_are_no_wordings(call: Call, ctx: Bench) -> None:
+    lines = [f"line {n} of the pasted text" for n in range(9)]
+    said(ctx, "user", "\n".join(lines))
+    said(ctx, "user", "port 8080")
+    assert call("recall", pattern="\n".join(lines)).output.startswith("[1 turn 1 user]")
+    assert call("recall", pattern="nothing|8080").output.startswith("[2 turn 1 user]")
+
+
+def test_a_fruitless_search_asks_for_other_wordings(call: Call, ctx: Bench) -> None:
+    said(ctx, "user", "Hello.")
+    assert call("recall", pattern="zebra crossing").output.endswith(OTHER_WORDS)
+    assert OTHER_WORDS not in call("recall", pattern="zebra.*crossing").output

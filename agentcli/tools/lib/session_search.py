@@ -30,8 +30,16 @@ _SHOWN = (450, 200)
 """Maximum characters shown of a hit: of the first ones of a page, and of the others."""
 _LONG_HITS = 3
 """Number of the first hits of a page that are shown at more length."""
-OTHER_WORDS = "[No hit has most of these words together. Search with other words for the same thing, or with fewer.]"
+OTHER_WORDS = (
+    "[No hit has most of these words together. Search with three other wordings at once: words | words | words]"
+)
 """First line of a page whose first hits have few of the words."""
+_WORDINGS = re.compile(r"\s*\n\s*|\s+\|\s+")
+"""Separator of several wordings of one search."""
+_MOST_WORDINGS = 6
+"""Maximum wordings of one search; a text with more lines is searched as one."""
+_AGREES = 0.3
+"""Weight of a hit's scores for other wordings than its best one."""
 _ENOUGH = 0.5
 """Share of the weight of all words from which a hit has most of them."""
 _MARKS = 2_000
@@ -232,8 +240,16 @@ class _Search:
                 found = await self._matching(_compiled(self.pattern, any_case=True))
         ranked = not found and self._stopped is None and bool(wanted)
         if ranked:
-            found = await self._ranked(wanted)
+            found = await self._worded(wanted)
         return self._page(found, ranked=ranked)
+
+    async def _worded(self, wanted: Sequence[Term]) -> Sequence[Hit]:
+        """Return the best places for a query, or for all of its wordings together."""
+        wordings = [each for each in _WORDINGS.split(self.pattern) if terms(each)]
+        if not 1 < len(wordings) <= _MOST_WORDINGS:
+            return await self._ranked(wanted, self.pattern)
+        found = [await self._ranked(terms(each), each) for each in wordings]
+        return _together(found)
 
     async def _matching(self, regex: re.Pattern[str]) -> Sequence[Hit]:
         """Return the matches, from the newest record back, until a page is full."""
@@ -274,7 +290,7 @@ class _Search:
         known = folded(passage.text)
         return not needles or any(all(folded(piece) in known for piece in group) for group in needles)
 
-    async def _ranked(self, wanted: Sequence[Term]) -> Sequence[Hit]:
+    async def _ranked(self, wanted: Sequence[Term], query: str) -> Sequence[Hit]:
         """Return the places with the rarest and the most of these words, best first."""
         marks: list[Mark] = []
         try:
@@ -287,7 +303,7 @@ class _Search:
         except OutOfTime as left:
             self._stopped = left.seq if self.since == _FIRST or left.seq >= self.since else None
         weights = Weights(wanted, marks)
-        phrase = _phrase(self.pattern)
+        phrase = _phrase(query)
         found: list[Hit] = []
         for n, (mark, beside) in enumerate(likeliest(marks, weights, _READ)):
             if n % _PAUSE == 0:
@@ -298,14 +314,11 @@ class _Search:
                 if passage.name != _NAME and self.role in ("", passage.role):
                     found += hits(_without_names(passage), beside, weights, phrase)
         exact = [
-            hit
-            for hit in found
-            if len(wanted) > 1 and phrase.search(hit.passage.text, hit.start, hit.end + len(self.pattern))
+            hit for hit in found if len(wanted) > 1 and phrase.search(hit.passage.text, hit.start, hit.end + len(query))
         ]
         if exact:
             return sorted(exact, key=lambda hit: (-hit.passage.seq, hit.start))
-        best = max((hit.score for hit in found), default=0.0) or 1.0
-        return sorted(found, key=lambda hit: (-round(hit.score / best * _EQUAL), -hit.passage.seq, -hit.score))
+        return _best_first(found)
 
     def _page(self, found: Sequence[Hit], *, ranked: bool) -> ToolOutput:
         after = [f"[Older records were not searched; go on with to={self._stopped}]"] if self._stopped else []
@@ -336,9 +349,30 @@ class _Search:
         if count < len(apart):
             after.insert(0, f"[{plural(len(apart) - count, 'more hit')}; go on with offset={count + 1}]")
         if not rows:
+            worded = ranked and len(self.pattern.split()) > 1 and not _looks_like_a_regex(self.pattern)
+            after += [OTHER_WORDS] if worded else []
             nothing = "Nothing found so far." if self._stopped else "Nothing in this session matches."
             return ToolOutput("\n".join([nothing, *after]), metadata={"matches": 0})
         return ToolOutput("\n".join([*rows, *after]), truncated=bool(after), metadata={"matches": len(rows)})
+
+
+def _best_first(found: Sequence[Hit]) -> Sequence[Hit]:
+    """Return hits best first; among nearly equal ones, the newer first."""
+    best = max((hit.score for hit in found), default=0.0) or 1.0
+    return sorted(found, key=lambda hit: (-round(hit.score / best * _EQUAL), -hit.passage.seq, -hit.score))
+
+
+def _together(found: Sequence[Sequence[Hit]]) -> Sequence[Hit]:
+    """Return the hits of several wordings of one query. A place has its best score, and part of its other scores."""
+    by_place: dict[tuple[int, PassageRole, int], list[Hit]] = {}
+    for hit in (each for hits_of_one in found for each in hits_of_one):
+        by_place.setdefault((hit.passage.seq, hit.passage.role, hit.start // _SHOWN[0]), []).append(hit)
+    merged = []
+    for same in by_place.values():
+        best = max(same, key=lambda hit: hit.score)
+        others = sum(hit.score for hit in same) - best.score
+        merged.append(replace(best, score=best.score + _AGREES * others))
+    return _best_first(merged)
 
 
 def _without_names(passage: Passage) -> Passage:

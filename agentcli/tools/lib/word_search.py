@@ -135,7 +135,11 @@ def hits(passage: Passage, beside: int, weights: Weights, phrase: re.Pattern[str
     if not places:
         return
     held = sum(1 << n for n in {n for _, n in places if n >= 0})
-    held |= sum(1 << n for _, n in set(_places(f"{passage.title} {passage.name}", weights.terms)) if not held >> n & 1)
+    held |= sum(
+        1 << n
+        for _, n in set(_places(f"{passage.title} {passage.name} {passage.status}", weights.terms))
+        if not held >> n & 1
+    )
     taken: list[tuple[int, int]] = []
     for value, start, end, near in sorted(_windows(places, weights), key=lambda window: -window[0]):
         if any(start < to + _WINDOW // 2 and end > since - _WINDOW // 2 for since, to in taken):
