@@ -37,6 +37,8 @@ USUAL_ACCOUNT = "default"
 """Name of the account whose keys have no name."""
 TIMED_RULES = "timed rules"
 """Feature name of the records of expiring rules."""
+EXTENSION = "extension "
+"""Beginning of the feature names of extensions: their states belong to the conversation, and a rewind reverts them."""
 
 
 @dataclass(frozen=True, slots=True)

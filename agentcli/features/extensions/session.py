@@ -16,7 +16,7 @@ from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError, UsageError
 from agentcli.core.event import Event, Noticed, Warned
 from agentcli.core.message import Text, ToolCall
-from agentcli.core.record import FeatureState
+from agentcli.core.record import EXTENSION, FeatureState
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.core.text.truncate import clip
 from agentcli.core.tool import Choice, Question, Tool
@@ -50,7 +50,7 @@ _calling: ContextVar[frozenset[str]] = ContextVar("calling", default=frozenset()
 
 def state_name(name: str) -> str:
     """Return the feature name of an extension's state."""
-    return f"extension {name}"
+    return f"{EXTENSION}{name}"
 
 
 class Loaded(Protocol):

@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Any
 from agentcli.core.dataclass import dataclass
 from agentcli.core.history import History
 from agentcli.core.message import Message, ToolResult, Usage
-from agentcli.core.record import Body, Checkpoint, Compaction, FeatureState, Prune, Record, Settings, Title, Undo
+from agentcli.core.record import (
+    EXTENSION,
+    Body,
+    Checkpoint,
+    Compaction,
+    FeatureState,
+    Prune,
+    Record,
+    Settings,
+    Title,
+    Undo,
+)
 from agentcli.sessions.checkpoints.checkpoints import Target
 from agentcli.sessions.checkpoints.file_states import states_from_json
 
@@ -104,7 +115,8 @@ def results_in_force(results: Iterable[Record], all_batches: Sequence[Batch]) ->
 def lasting(before: History, after: History) -> Iterator[Body]:
     """Yield records that restore the model, mode, policy, names and states of features after an undo.
 
-    A rewind does not revert these: they belong to the session or the program, not to the conversation.
+    A rewind does not revert these: they belong to the session or the program, not to the conversation. States of
+    extensions do.
     """
     if before.title != after.title or before.name != after.name:
         yield Title(before.title, before.name)
@@ -113,7 +125,7 @@ def lasting(before: History, after: History) -> Iterator[Body]:
     if settings != (after.model, after.mode, after.policy, after.system, after.tools):
         yield Settings(*settings)
     for name, kept in before.features.items():
-        if after.features.get(name) != kept:
+        if after.features.get(name) != kept and not name.startswith(EXTENSION):
             yield FeatureState(name, kept.data)
 
 
