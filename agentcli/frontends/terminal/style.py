@@ -65,7 +65,7 @@ DARK = Theme(
     "dark",
     {
         **_WEIGHTS, "accent": "36", "good": "32", "bad": "31", "warn": "33", "added": "32", "removed": "31",
-        "user": "1", "heading": "1;36", "code": "36",
+        "user": "1", "heading": "1;35", "code": "36",
     },
     {
         **_SHAPES, "Keyword": "35", "Operator.Word": "35", "Literal.String": "32", "Literal.Number": "33", "Keyword.Constant": "33",
@@ -78,7 +78,7 @@ LIGHT = Theme(
     "light",
     {
         **_WEIGHTS, "accent": "34", "good": "32", "bad": "31", "warn": "35", "added": "32", "removed": "31",
-        "user": "1", "heading": "1;34", "code": "34",
+        "user": "1", "heading": "1;34", "code": "35",
     },
     {
         **_SHAPES, "Keyword": "35", "Operator.Word": "35", "Literal.String": "32", "Literal.Number": "31", "Keyword.Constant": "31",

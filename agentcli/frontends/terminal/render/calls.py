@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agentcli.core.dataclass import replace
 from agentcli.core.message import ToolResult
 from agentcli.core.sanitise import safe
 from agentcli.core.subagent_result import calls_of, spent
@@ -11,7 +12,7 @@ from agentcli.core.text.words import plural
 from agentcli.core.tool import DECLINED, NO_OUTPUT
 from agentcli.frontends.terminal.render import diff
 from agentcli.frontends.terminal.render.markdown_blocks import Block
-from agentcli.frontends.terminal.render.pieces import Called
+from agentcli.frontends.terminal.render.pieces import FOLDED, Called
 from agentcli.frontends.terminal.style import Look, Markdown, Role, Theme, count, duration
 from agentcli.system.cells import clip, expand, wrap
 from agentcli.system.cells import width as _width
@@ -64,8 +65,24 @@ HARMLESS_LINES = 2
 """Rows of output shown of a command that only reads."""
 
 
-def together(calls: Sequence[Called], width: int, look: Look) -> list[str]:
-    """Return one line for calls that read or list: `Read a.py, b.py · List src`; numbers if that is too long."""
+def together(calls: Sequence[Called], width: int, look: Look, markdown: Markdown) -> list[str]:
+    """Return one line for calls that changed no file, then the failed ones whole."""
+    failed = [replace(call, gap=False) for call in calls if call.result.failed]
+    if len(calls) == 1 and failed:
+        return called(calls[0], width, look, markdown)
+    return [*in_one_line(calls, width, look), *(row for call in failed for row in called(call, width, look, markdown))]
+
+
+def in_one_line(calls: Sequence[Called], width: int, look: Look) -> list[str]:
+    """Return one line for calls: `Read a.py, b.py · List src`, or numbers; after an empty one where they begin."""
+    head = _head(calls[0], width, look, len(calls)) or _named(calls, width, look) or _counted(calls, width, look.theme)
+    return ["", head] if calls[0].gap else [head]
+
+
+def _named(calls: Sequence[Called], width: int, look: Look) -> str:
+    """Return a line with what calls read or list; empty if others are among them, or if it is too long."""
+    if any(call.body != "none" for call in calls):
+        return ""
     groups: dict[str, list[str]] = {}
     for call in calls:
         verb, _, rest = expand(look.near(call.title)).partition(" ")
@@ -73,21 +90,41 @@ def together(calls: Sequence[Called], width: int, look: Look) -> list[str]:
         if rest not in groups[verb]:
             groups[verb].append(rest)
     named = " · ".join(f"{verb} {', '.join(names)}" for verb, names in groups.items())
-    if _width(named) > width - 2:
-        named = " · ".join(
-            f"{verb} {names[0] if len(names) == 1 else plural(len(names), _THINGS.get(verb, 'time'))}"
-            for verb, names in groups.items()
-        )
-    head = clip(f"{look.theme.paint('good', _MARKS['success'])} {named}", width)
-    return ["", head] if calls[0].gap else [head]
+    return f"{look.theme.paint('good', _MARKS['success'])} {named}" if _width(named) <= width - 2 else ""
 
 
+def _head(call: Called, width: int, look: Look, count: int) -> str:
+    """Return the line of a single call without its output; empty if there are several."""
+    return called(replace(call, gap=False), width, look, lambda *_: [])[0] if count == 1 else ""
+
+
+def _counted(calls: Sequence[Called], width: int, theme: Theme) -> str:
+    """Return how many calls did what: `Read 4 files, ran 3 commands · 1 failed (Ctrl-O)`."""
+    titles: dict[str, set[str]] = {}
+    for number, call in enumerate(calls):
+        name = call.result.name
+        titles.setdefault(name, set()).add(call.title if name in FOLDED else str(number))
+    did = [
+        _DID.get(name, "made {}").format(plural(len(each), _THINGS.get(name, "call"))) for name, each in titles.items()
+    ]
+    text = ", ".join(dict.fromkeys(did))
+    text = f"{_MARKS['success']} {text[:1].upper()}{text[1:]}"
+    failed = sum(call.result.failed for call in calls)
+    more = theme.paint("bad", f" · {failed} failed") if failed else ""
+    key = theme.paint("dim", " (Ctrl-O)") if _width(text + more) + 9 <= width else ""
+    return clip(theme.paint("good", text[:1]) + text[1:] + more + key, width)
+
+
+_DID = {
+    "read": "read {}", "list": "listed {}", "grep": "searched for {}", "glob": "searched for {}", "bash": "ran {}",
+    "web_fetch": "fetched {}", "todo": "updated the todo list", "bash_output": "watched {}", "bash_stop": "stopped {}",
+    "recall": "recalled {}", "skill": "loaded {}",
+}  # fmt: skip
 _THINGS = {
-    "Read": "file",
-    "List": "folder",
-    "Search": "pattern",
-    "Find": "pattern",
-}
+    "read": "file", "list": "folder", "grep": "pattern", "glob": "pattern", "bash": "command", "web_fetch": "page",
+    "bash_output": "job", "bash_stop": "job", "recall": "passage", "skill": "skill",
+}  # fmt: skip
+"""What calls of a tool did, and to what."""
 
 
 def _indented(rows: Sequence[str]) -> list[str]:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from agentcli.core.event import seconds_left
 from agentcli.core.sanitise import safe
 from agentcli.core.text.words import plural
-from agentcli.frontends.terminal.render.calls import together
+from agentcli.frontends.terminal.render.calls import called, in_one_line
 from agentcli.frontends.terminal.render.frame import Edit, Live, Size
 from agentcli.frontends.terminal.render.input_box import dialog_lines, input_lines, lowest
 from agentcli.frontends.terminal.render.pieces import Called
-from agentcli.frontends.terminal.render.scrollback import todo_lines
+from agentcli.frontends.terminal.render.scrollback import as_it_is, todo_lines
 from agentcli.frontends.terminal.render.status_line import BAR_FROM, status_line
 from agentcli.frontends.terminal.style import Look, Markdown, Theme, count, duration
 from agentcli.system.cells import clip, expand, width, wrap
@@ -194,13 +194,22 @@ def _progress(doing: str, work: Work, now: float, columns: int) -> str:
 
 def _running(state: State, size: Size, look: Look, now: float) -> list[str]:
     running, theme = state.running, look.theme
-    lines = together(state.reads, size.columns, look) if state.reads else []
+    lines = _waiting(state.reads, size.columns, look)
     lines += [""] if running and not state.reads and (state.printed is not Called or state.bodied) else []
     for one in running[:RUNNING_ROWS]:
         lines += running_lines(one, size.columns, look, now, RUNNING_OUTPUT)
     if len(running) > RUNNING_ROWS:
         lines.append(theme.paint("dim", f"○ and {len(running) - RUNNING_ROWS} more"))
     return lines
+
+
+def _waiting(calls: Sequence[Called], columns: int, look: Look) -> list[str]:
+    """Return the lines of calls that are not printed yet: the newest with its output, the others in one line."""
+    if not calls or all(call.body == "none" for call in calls):
+        return in_one_line(calls, columns, look) if calls else []
+    *others, newest = calls
+    before = in_one_line(others, columns, look) if others else []
+    return [*before, *called(replace(newest, gap=newest.gap and not others), columns, look, as_it_is)]
 
 
 def running_lines(one: Running, columns: int, look: Look, now: float, last: int) -> list[str]:

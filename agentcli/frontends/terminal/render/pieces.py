@@ -81,18 +81,28 @@ class Called:
         return "whole" if "exit_code" in result.metadata or "plan" in result.metadata or self.answered else "line"
 
     @property
+    def folds(self) -> bool:
+        """True if the call is shown in one line with its neighbours: it changed no file and told the person nothing."""
+        result = self.result
+        if result.status not in ("success", "error") or result.metadata.get("diff") or self.findings:
+            return False
+        return result.name not in UNFOLDED and not self.displayed
+
+    @property
     def answered(self) -> bool:
         """True if the result is an MCP server's answer."""
         return not self.result.failed and is_answer(self.result)
 
 
 FOLDED = frozenset({"read", "list", "glob", "grep"})
-"""Tools whose successful calls are printed together in one line."""
+"""Tools that read and list: their results have no body."""
+UNFOLDED = frozenset({"edit", "multi_edit", "write", "apply_patch", "task", "ask_user", "exit_plan", "web_search"})
+"""Tools whose calls are not printed in one line with others: they change files, or a person reads their results."""
 
 
 @dataclass(frozen=True, slots=True)
 class CalledTogether:
-    """Calls that read or list, one after another, in one line."""
+    """Calls that changed no file, one after another, in one line; failed ones also whole."""
 
     calls: tuple[Called, ...]
 

@@ -53,7 +53,7 @@ def _piece(piece: Piece, width: int, look: Look, markdown: Markdown) -> list[str
         case Called():
             return called(piece, width, look, markdown)
         case CalledTogether(calls):
-            return together(calls, width, look)
+            return together(calls, width, look, markdown)
         case TodoList(items):
             return ["", *todo_lines(items, width, look.theme)]
         case Findings(found):

@@ -34,6 +34,8 @@ from agentcli.frontends.terminal.render.pieces import (
 from agentcli.frontends.terminal.style import count, duration
 
 MAX_ACTS = 200
+MAX_TOGETHER = 50
+"""Calls in one line of the scrollback."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +101,8 @@ class State:
         """Print the results that wait for others of their kind."""
         if not self.reads:
             return self
-        group = self.reads[0] if len(self.reads) == 1 else CalledTogether(self.reads)
-        return replace(self, finished=(*self.finished, group), reads=())
+        bodied = any(call.result.failed for call in self.reads)
+        return replace(self, finished=(*self.finished, CalledTogether(self.reads)), reads=(), bodied=bodied)
 
     def begin(self, doing: str, now: float) -> State:
         """Start of work."""
@@ -281,11 +283,13 @@ def _answered(state: State, result: ToolResult) -> State:
     called = Called(
         safe_line(title),
         result,
-        gap=state.printed is not Called or state.bodied,
         displayed=result.call_id in state.displayed,
         harmless=result.call_id in state.harmless,
     )
-    if called.body == "none":
+    if not called.folds or len(state.reads) >= MAX_TOGETHER:
+        state = state.settle()
+    called = replace(called, gap=state.printed is not Called or state.bodied)
+    if called.folds:
         state = replace(state, reads=(*state.reads, called), printed=Called, bodied=False)
     else:
         state = replace(state.add(called), bodied=called.body == "whole")

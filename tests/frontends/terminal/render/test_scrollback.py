@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from agentcli.context.settings import ContextSettings
@@ -9,12 +10,16 @@ from agentcli.core.event import Event, PermissionDecided, Recorded, TextDelta, T
 from agentcli.core.message import Message, Text, ToolResult, Usage
 from agentcli.core.record import Body, Record, Todo, TodoItem
 from agentcli.core.tool import NO_OUTPUT
+from agentcli.frontends.terminal.render.draw import draw
+from agentcli.frontends.terminal.render.frame import Edit, Size
 from agentcli.frontends.terminal.render.markdown import lines as markdown
 from agentcli.frontends.terminal.render.pieces import Called, UserMessage
 from agentcli.frontends.terminal.render.scrollback import as_it_is, render
 from agentcli.frontends.terminal.render.state import State, update
 from agentcli.frontends.terminal.style import MUTE, PLAIN, Look
 from agentcli.system.cells import width
+
+DIFF = "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n"
 
 
 def recorded(body: Body) -> Record:
@@ -53,8 +58,7 @@ def test_the_count_of_folded_lines_fits_in_the_window() -> None:
 
 
 def test_a_change_that_was_shown_to_be_approved_is_not_printed_again() -> None:
-    diff = "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n"
-    result = ToolResult("c", "edit", "success", "", metadata={"diff": diff, "additions": 1, "deletions": 1})
+    result = ToolResult("c", "edit", "success", "", metadata={"diff": DIFF, "additions": 1, "deletions": 1})
     assert render([Called("Edit x.py", result, displayed=True)], 80, Look(MUTE), markdown) == [
         "● Edit x.py · +1 −1, as shown above"
     ]
@@ -69,39 +73,58 @@ def printed(*events: Event, columns: int = 80) -> list[str]:
     return render(state.settle().finished, columns, Look(MUTE), markdown)
 
 
+def live(*events: Event) -> Sequence[str]:
+    """What is drawn below the scrollback while a turn with these events works."""
+    state = State().begin("Working", 0.0)
+    for event in events:
+        state = update(state, event, 0.0)
+    return draw(state, Edit(), Size(80, 40), Look(MUTE), (), 0.0).lines
+
+
 def ran(call_id: str, name: str, title: str, **more: Any) -> Recorded:
     return Recorded(recorded(ToolResult(call_id, name, "success", more.pop("output", ""), title=title, **more)))
 
 
-def test_calls_that_read_are_one_line_and_what_follows_a_body_stands_apart() -> None:
+def test_calls_that_read_are_one_line() -> None:
     files = [ran(f"r{n}", "read", f"Read src/{name}.py", metadata={"lines": 9}) for n, name in enumerate("abca")]
-    make = ran("b", "bash", "$ make", output="ok", metadata={"exit_code": 0})
-    touch = ran("t", "bash", "$ touch x", metadata={"exit_code": 0})
-    shown = printed(TextDelta("Look.\n\n"), *files, ran("l", "list", "List src"), make, touch, files[0])
-    assert shown == [
+    assert printed(TextDelta("Look.\n\n"), *files, ran("l", "list", "List src")) == [
         *("", "Look.", ""),
         "● Read src/a.py, src/b.py, src/c.py · List src",
-        "● $ make · exit 0, 1 line",
-        *("  ok", ""),
-        "● $ touch x · exit 0",
-        "● Read src/a.py · 9 lines",
     ]
-    assert printed(*files, ran("g", "grep", 'Search "x"'), columns=30)[1:] == ['● Read 3 files · Search "x"']
+    assert printed(*files, ran("g", "grep", 'Search "x"'), columns=30)[1:] == ["● Read 3 files, searched for …"]
 
 
-def test_a_failure_shows_more_of_its_output_and_a_command_that_only_reads_less() -> None:
+def test_calls_that_change_no_file_fold_to_one_line_and_failures_and_diffs_stay() -> None:
+    files = [ran(f"r{n}", "read", f"Read {name}.py") for n, name in enumerate("abcd")]
+    runs = [ran(f"b{n}", "bash", f"$ make {n}", output="ok", metadata={"exit_code": 0}) for n in range(2)]
+    bad = Recorded(recorded(ToolResult("x", "bash", "error", "no rule", title="$ make x", metadata={"exit_code": 2})))
+    edit = ran("e", "edit", "Edit a.py", metadata={"diff": DIFF, "additions": 1, "deletions": 1})
+    shown = printed(*files, *runs, bad, edit, runs[0], TextDelta("Done.\n\n"))
+    assert shown[:5] == [
+        "",
+        "● Read 4 files, ran 3 commands · 1 failed (Ctrl-O)",
+        "✗ $ make x · exit 2",
+        "  no rule",
+        "",
+    ]
+    assert shown[5] == "● Edit a.py · +1 −1"
+    assert shown[-4:] == ["", "● $ make 0 · exit 0, 1 line", "", "Done."]
+
+
+def test_the_newest_call_shows_its_output_while_the_turn_works() -> None:
     output = "\n".join(f"line {n}" for n in range(30))
     harmless = PermissionDecided("b", "bash", "allow", "read-only")
     rows = {
-        "failed": printed(Recorded(recorded(ToolResult("b", "bash", "error", output, metadata={"exit_code": 1})))),
-        "done": printed(ran("b", "bash", "$ x", output=output, metadata={"exit_code": 0})),
-        "only reads": printed(harmless, ran("b", "bash", "$ x", output=output, metadata={"exit_code": 0})),
+        "failed": live(Recorded(recorded(ToolResult("b", "bash", "error", output, metadata={"exit_code": 1})))),
+        "done": live(ran("a", "bash", "$ y"), ran("b", "bash", "$ x", output=output, metadata={"exit_code": 0})),
+        "only reads": live(harmless, ran("b", "bash", "$ x", output=output, metadata={"exit_code": 0})),
     }
     assert {how: sum("  line" in row for row in shown) for how, shown in rows.items()} == {
         "failed": 10,
         "done": 5,
         "only reads": 2,
     }
+    assert "● $ y" in rows["done"]
 
 
 def test_a_turn_ends_with_its_list_its_duration_its_tokens_and_its_cost() -> None:
@@ -193,7 +216,7 @@ def test_a_note_stands_apart_from_the_words_that_it_breaks_off() -> None:
 
 def test_a_note_stands_apart_from_the_output_of_a_call() -> None:
     told = printed(ran("b", "bash", "$ x", output="tick", metadata={"exit_code": 0}), TurnEnded("interrupted"))
-    assert told == ["", "● $ x · exit 0, 1 line", "  tick", "", "! Interrupted. Tell it what to do instead."]
+    assert told == ["", "● $ x · exit 0, 1 line", "", "! Interrupted. Tell it what to do instead."]
 
 
 def test_an_approved_plan_is_drawn_like_an_answer() -> None:

@@ -24,7 +24,7 @@ from agentcli.core.event import (
 )
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.record import Body, Prune, Record, Todo, TodoItem
-from agentcli.frontends.terminal.render.pieces import Called, Note, Reply, Thought, UserMessage
+from agentcli.frontends.terminal.render.pieces import Called, CalledTogether, Note, Reply, Thought, UserMessage
 from agentcli.frontends.terminal.render.state import State, update
 
 CALL = ToolCall("c1", "bash", {"command": "make"})
@@ -93,7 +93,7 @@ def test_a_call_is_running_until_its_result_is_recorded() -> None:
     result = ToolResult("c1", "bash", "success", "ok")
     state = after(recorded(result), state=state)
     assert state.running == ()
-    assert state.finished[-1] == Called("$ make", result, gap=True)
+    assert state.settle().finished[-1] == CalledTogether((Called("$ make", result, gap=True),))
 
 
 def test_a_denied_call_is_named_by_what_it_wanted() -> None:
