@@ -173,7 +173,7 @@ async def _mend(turn: Turn, error: ModelError) -> None:
     match error.cause:
         case "too_long" | "too_large":
             if not await _smaller(turn):
-                why = "The conversation does not fit the model's window, and nothing more can be summarised. /handoff continues in a new session."
+                why = "The conversation is too long for the model: /handoff continues in a new session."
                 raise ContextError(why) from error
         case "signature" | "pairing":
             await turn.emit(conversation.drop_thinking(str(error)))

@@ -18,9 +18,12 @@ MODEL = MODELS["anthropic"]
 @pytest.mark.parametrize(
     ("refusal", "told"),
     [
-        (Refuse(401, message="invalid x-api-key"), "Enter resends"),
-        (Refuse(429, headers={"retry-after": "900"}), "(15m 00s). Enter resends · /model switches"),
-        (Refuse(400, message="no such thing"), "Enter resends"),
+        (
+            Refuse(401, message="invalid x-api-key"),
+            "(invalid x-api-key). Fix ANTHROPIC_API_KEY or run `agentcli auth set anthropic`, then press Enter to resend.",
+        ),
+        (Refuse(429, headers={"retry-after": "900"}), "(15 min). Enter resends · /model switches"),
+        (Refuse(400, message="no such thing"), "The provider answered: no such thing. Enter resends"),
     ],
     ids=["401", "429", "400"],
 )
@@ -30,7 +33,8 @@ def test_enter_on_an_empty_line_sends_a_refused_request_once_more(
     with Loopback([refusal, say("fine now")]) as server:
         program.more = server.env
         with program.terminal("--set", "agent.titles=false", "-m", MODEL, "hello there", columns=columns) as t:
-            t.until("Enter resends")
+            t.until("Enter")
+            t.settle()
             assert told in " ".join(" ".join(t.history()).split())
             t.settle()
             t.send("\r", until="fine now")
@@ -40,6 +44,19 @@ def test_enter_on_an_empty_line_sends_a_refused_request_once_more(
         first, second = (json.loads(asked.body) for asked in server.requests)
     assert first["messages"] == second["messages"]
     assert "hello there" in json.dumps(first["messages"])
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_conversation_that_is_too_long_names_one_way_on(program: Program, columns: int) -> None:
+    refusal = Refuse(400, message="prompt is too long: 250000 tokens > 200000 maximum")
+    with Loopback(lambda _: refusal) as server:
+        program.more = server.env
+        with program.terminal("--set", "agent.titles=false", "-m", MODEL, "hello there", columns=columns) as t:
+            t.until("/handoff continues in a new session.")
+            t.settle()
+            shown = " ".join(" ".join(t.history()).split())
+    assert "✗ The conversation is too long for the model: /handoff continues in a new session. ──" in shown
+    assert "compact" not in shown
 
 
 def test_without_a_screen_an_empty_line_does_the_same(program: Program) -> None:

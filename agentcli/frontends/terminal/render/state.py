@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from datetime import datetime, timedelta
 from typing import assert_never
 
 from agentcli.core import event as happened
 from agentcli.core.dataclass import dataclass
-from agentcli.core.errors import RETRYABLE, ContextError, InputError, LimitReached, ModelError
-from agentcli.core.event import Event, TurnEnded
+from agentcli.core.event import Event
 from agentcli.core.message import Message, ToolCall, ToolResult, Usage
 from agentcli.core.record import Failure, Prune, Record, Todo, TodoItem
 from agentcli.core.sanitise import safe, safe_line
@@ -19,6 +17,7 @@ from agentcli.frontends.run.findings import findings, is_review
 from agentcli.frontends.terminal.dialogs.dialogs import Dialog
 from agentcli.frontends.terminal.render.attached import attached, user_message
 from agentcli.frontends.terminal.render.facts import Running, Status, Work
+from agentcli.frontends.terminal.render.failures import can_be_sent_again, told
 from agentcli.frontends.terminal.render.markdown_blocks import Blocks
 from agentcli.frontends.terminal.render.pieces import (
     Called,
@@ -31,7 +30,7 @@ from agentcli.frontends.terminal.render.pieces import (
     Thought,
     TodoList,
 )
-from agentcli.frontends.terminal.style import count, duration
+from agentcli.frontends.terminal.style import count
 
 MAX_ACTS = 200
 MAX_TOGETHER = 50
@@ -186,6 +185,8 @@ def _automatic(
         case happened.CompactionStarted():
             return _doing(state, "Compressing")
         case happened.CompactionEnded(trigger, status, _, before, after, why):
+            if (trigger, status) == ("overflow", "noop"):  # the error that follows says what to do
+                return _doing(state, "Working")
             text = compacted(before, after, why) if status == "compressed" else why if status == "noop" else ""
             text = text or f"Compaction: {status.replace('_', ' ')}. {why}"
             # A manual compaction is reported, too, but is no automatic action.
@@ -361,42 +362,3 @@ def _progress(one: Running, event: happened.ToolProgress) -> Running:
 
 def _one_line(text: str) -> str:
     return safe(" ".join(text.split()))
-
-
-_SOON = 60.0
-"""Seconds of a wait from which a clock time is clearer than a number."""
-
-
-def can_be_sent_again(ended: TurnEnded) -> bool:
-    """Return True if Enter on an empty line can send the last request once more.
-
-    The request must have been sent, and no person or hook may have ended it.
-    """
-    return ended.ending in ("failed", "limit", "incomplete") and not isinstance(ended.error, InputError)
-
-
-def told(error: Exception, again: bool) -> str:
-    """Return the error, ending with a key if the turn can be sent `again`."""
-    text = _text(error)
-    text += "" if text.endswith((".", "!", "?")) else "."
-    return f"{text} {_key(error)}" if again and "Enter" not in text else text
-
-
-def _text(error: Exception) -> str:
-    wait = error.retry_after if isinstance(error, ModelError) else None
-    if isinstance(error, ModelError) and error.cause == "rate_limit" and wait is not None and wait >= _SOON:
-        until = datetime.now().astimezone() + timedelta(seconds=wait)
-        return f"Rate limit until {until:%H:%M} ({duration(wait)})."
-    return str(error)
-
-
-def _key(error: Exception) -> str:
-    match error:
-        case LimitReached():
-            return "Enter continues"
-        case ContextError():
-            return "Enter tries again"
-        case ModelError(cause=cause) if cause in RETRYABLE or cause == "not_found":
-            return "Enter resends · /model switches"
-        case _:
-            return "Enter resends"
