@@ -12,7 +12,7 @@ from agentcli.context.tokens.counter import as_text
 from agentcli.context.view import Block, View, ViewMessage
 from agentcli.context.window import Window
 from agentcli.core.dataclass import dataclass
-from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
+from agentcli.core.message import ADDED, File, Image, Text, Thinking, ToolCall, ToolResult
 
 KINDS = ("system", "tools", "snapshot", "user", "assistant", "tool results", "pinned", "free")
 """Parts of the window, in the order of drawing."""
@@ -201,11 +201,11 @@ def _cached(view: View) -> int:
 
 
 def _summary(message: ViewMessage) -> str:
-    """Summarise a message in one line: the person's words first, injected texts last."""
+    """Summarise a message in one line for a person: their words first, injected texts last, no reminders."""
     blocks: Sequence[Block] = message.blocks
     if len(blocks) > 1:
         blocks = sorted(blocks, key=lambda block: isinstance(block.part, Text) and block.part.synthetic)
-    text = " · ".join(filter(None, map(_block_text, blocks)))
+    text = " · ".join(filter(None, map(_block_text, blocks))) or ADDED
     line = " ".join(text.split())
     short = line[:500]
     return short if short.isprintable() else "".join(letter for letter in short if letter.isprintable())
@@ -213,14 +213,16 @@ def _summary(message: ViewMessage) -> str:
 
 def _block_text(block: Block) -> str:
     match block.part:
+        case Text(source="reminder"):
+            return ""
         case Text(text):
             return text[:300]
         case Thinking():
             return "(thinking)"
         case ToolCall(_, name, given):
             return f"{name} {as_text(given)[:200]}"
-        case ToolResult(_, name, status, output):
-            return f"{name} → {'' if status == 'success' else status + ': '}{output[:200]}"
+        case ToolResult(_, name, status) as result:
+            return f"{name} → {'' if status == 'success' else status + ': '}{result.for_people[:200]}"
         case File(_, path, _):
             return f"@{path}"
         case Image(mime):

@@ -145,6 +145,8 @@ P = TypeVar("P", bound="Part")
 
 FINDINGS = "findings"
 """Metadata key of a result: the end of its output, which lists the new findings of an edit."""
+ADDED = "Added by agentcli"
+"""Label for people of a text that only reminds the model."""
 FOR_MODEL = "for_model"
 """Metadata key of a result: the part of its output that only the model needs."""
 

@@ -130,6 +130,7 @@ def test_a_message_is_summarised_by_its_parts_the_persons_words_first() -> None:
     long = Message("user", (Text("x" * 400),), 1)
     parts = (
         Text("note", True, "reminder"),
+        Text("about it", True, "skill"),
         File("text/plain", "a.py", "x = 1"),
         Image("image/png", ""),
         Text("fix\n  it"),
@@ -140,7 +141,18 @@ def test_a_message_is_summarised_by_its_parts_the_persons_words_first() -> None:
     assert rows[0].text == "x" * 300
     assert rows[1].text == f'(thinking) · so · bash {{"command":"{"y" * 188}'
     assert rows[2].text.startswith(f"bash → {'z' * 200} · ")
-    assert rows[2].text.endswith("@a.py · (image/png) · fix it · note")
+    assert rows[2].text.endswith("@a.py · (image/png) · fix it · about it")
+
+
+def test_what_only_the_model_needs_is_not_shown() -> None:
+    output = 'Found.\n[task(resume="s") goes on]'
+    hint = {"for_model": '\n[task(resume="s") goes on]'}
+    rows = window(
+        Message("user", (Text("Today is Monday.", True, "reminder"),), 1),
+        Message("assistant", (ToolCall("c1", "task", {}),), 1, "anthropic", "m", Usage(10, 5)),
+        ToolResult("c1", "task", "success", output, metadata=hint),
+    ).rows
+    assert (rows[0].text, rows[2].text) == ("Added by agentcli", "task → Found.")
 
 
 def test_a_summary_is_one_printable_line_of_500_characters_at_most() -> None:

@@ -52,7 +52,7 @@ def test_a_conversation_that_is_too_long_names_one_way_on(program: Program, colu
     with Loopback(lambda _: refusal) as server:
         program.more = server.env
         with program.terminal("--set", "agent.titles=false", "-m", MODEL, "hello there", columns=columns) as t:
-            t.until("/handoff continues in a new session.")
+            t.until("/handoff continues")
             t.settle()
             shown = " ".join(" ".join(t.history()).split())
     assert "✗ The conversation is too long for the model: /handoff continues in a new session. ──" in shown

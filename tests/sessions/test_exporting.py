@@ -647,3 +647,17 @@ def test_a_code_block_in_markdown_is_fenced_by_more_backticks_than_are_in_it(run
 def test_a_text_that_can_be_displayed_is_not_taken_apart() -> None:
     text = "é = '日本'\n\tprint(é)  # 🙂\n"
     assert plain(text) is text
+
+
+@pytest.mark.parametrize("form", ["html", "md"])
+def test_what_only_the_model_needs_is_not_exported_and_what_agentcli_added_is_named(form: str) -> None:
+    hint = '\n[task(resume="s") goes on]'
+    page = exported(
+        form,
+        user("go", Text("Today is Monday.", True, "reminder")),
+        agent(ToolCall("c", "task", {})),
+        ToolResult("c", "task", "success", f"Found.{hint}", metadata={"for_model": hint}),
+    )
+    assert "Added by agentcli" in page
+    assert "Found." in page
+    assert "resume=" not in page

@@ -8,7 +8,7 @@ from typing import Any
 from agentcli.core.codec.encode import dumps
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.history import in_force
-from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult
+from agentcli.core.message import ADDED, File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Failure, Prune, Record, Settings
 from agentcli.sessions.storage.records import Through
 
@@ -116,7 +116,7 @@ def _message(record: Record, message: Message, results: dict[str, ToolResult], c
 def _part(record: Record, message: Message, part: Part, results: dict[str, ToolResult], clean: Clean) -> Entry | None:
     match part:
         case Text(text, True, source):
-            return Aside(record.seq, source or "note", clean(text))
+            return Aside(record.seq, ADDED if source == "reminder" else source or "note", clean(text))
         case Text(text):
             return MessageText(record.seq, record.time, message.role, clean(text)) if text.strip() else None
         case Thinking(text):
@@ -133,7 +133,7 @@ def _call(seq: int, call: ToolCall, result: ToolResult | None, clean: Clean) -> 
     call = replace(call, input=cleaned(call.input, clean))
     if result is not None:
         metadata = cleaned(result.metadata, clean)
-        result = replace(result, output=clean(result.output), title=clean(result.title), metadata=metadata)
+        result = replace(result, output=clean(result.for_people), title=clean(result.title), metadata=metadata)
     return Call(seq, call, result)
 
 

@@ -45,7 +45,7 @@ def listing(report: WindowReport, model: str, every: bool) -> list[str]:
 def overview(report: WindowReport, model: str, columns: int, theme: Theme) -> list[str]:
     """Return the bar and the sizes of its parts, without the messages."""
     columns = min(columns, WIDEST)
-    share = f" ({report.used / report.usable:.0%})" if report.usable else ""
+    share = f" ({_share(report.used / report.usable)})" if report.usable else ""
     head = f"Context  {count(report.used)} of {count(report.usable)} usable{share}"
     window = f"{model} · {count(report.window)} window"
     gap = columns - width(head) - width(window)
@@ -58,6 +58,11 @@ def overview(report: WindowReport, model: str, columns: int, theme: Theme) -> li
     if marks := _marks(report):
         lines += [theme.paint("dim", row) for row in wrap(f"╎ {marks}", columns)]
     return lines
+
+
+def _share(used: float) -> str:
+    """Return a share in percent, with a digit after the point below one percent."""
+    return f"{used:.1%}" if 0 < used < 0.01 else f"{used:.0%}"
 
 
 def _bar(report: WindowReport, cells: int, theme: Theme) -> str:
