@@ -15,11 +15,12 @@ from agentcli.extras.lab.demand import PARTS
 from agentcli.extras.lab.replay import Played, Setup, replay
 
 COLUMNS = (
-    "policy", "requests", "peak", "compactions", "prunes", "fresh", "written", "read", "output", "cost", "in view", "missed",
+    "policy", "requests", "peak", "compactions", "prunes", "fresh", "written", "read", "output", "cost", "in view", "missed", "code4", "after20",
     "with recalls", "overflows",
 )  # fmt: skip
 """`in view`: the share of names needed by replies that was in view; `with recalls`: cost with one recall for each
-missed name.
+missed name. `code4`: the share of repeated word sequences in inputs of calls that was in view; `after20`: the share of
+the names used by the next 20 replies that the first request after a compaction had.
 """
 TENTHS = ("in view by tenth", *(str(n) for n in range(1, PARTS + 1)))
 
@@ -99,6 +100,8 @@ def played_json(played: Played) -> dict[str, Any]:
         "needed": sum(played.needs.needed),
         "missed": sum(played.needs.missed),
         "in_view": round(played.needs.in_view, 4),
+        "code4": round(played.needs.code4, 4),
+        "after20": round(played.needs.after20, 4),
         "in_view_by_tenth": [round(share, 4) for share in played.needs.tenths()],
         "overflows": played.overflows,
         "refused": played.refused,
@@ -118,6 +121,8 @@ def _cells(played: Played) -> tuple[str, ...]:
         money(played, played.cost),
         f"{played.needs.in_view:.1%}",
         f"{sum(played.needs.missed):,}",
+        f"{played.needs.code4:.1%}",
+        f"{played.needs.after20:.1%}",
         money(played, played.charged),
         overflows,
     )

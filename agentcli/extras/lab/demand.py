@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+import sys
+from collections.abc import Iterator, Mapping, Sequence, Set
+from functools import lru_cache, reduce
 from itertools import pairwise
 from typing import Any
 
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.message import File, Message, Text, ToolCall, ToolResult
 from agentcli.core.model import Request, RequestMessage
 from agentcli.core.record import Body
@@ -23,11 +24,25 @@ class Needs:
 
     needed: tuple[int, ...] = ()
     missed: tuple[int, ...] = ()
+    sequences: tuple[int, int] = (0, 0)
+    """Word sequences in the inputs of calls that had come up before, and those of them that the view lacked."""
+    soon: tuple[int, int] = (0, 0)
+    """Earlier names used by the `NEXT` replies after a compaction, and those that the first request after it lacked."""
 
     @property
     def in_view(self) -> float:
         """Share of needed names that were in view; 1 if nothing was needed."""
         return _share(self.needed, self.missed)
+
+    @property
+    def code4(self) -> float:
+        """Share of repeated word sequences that were in view; 1 if there were none."""
+        return _share(self.sequences[:1], self.sequences[1:])
+
+    @property
+    def after20(self) -> float:
+        """Share of soon needed names that the first request after a compaction had; 1 without a compaction."""
+        return _share(self.soon[:1], self.soon[1:])
 
     def tenths(self) -> tuple[float, ...]:
         """Return that share for each tenth of the requests."""
@@ -35,7 +50,31 @@ class Needs:
         return tuple(_share(self.needed[start:end], self.missed[start:end]) for start, end in pairwise(ends))
 
     def __add__(self, other: Needs) -> Needs:
-        return Needs(self.needed + other.needed, self.missed + other.missed)
+        return Needs(
+            self.needed + other.needed,
+            self.missed + other.missed,
+            _sum(self.sequences, other.sequences),
+            _sum(self.soon, other.soon),
+        )
+
+
+class _Compacted:
+    """The first request after a compaction: the names that it states, those known then, and those used since."""
+
+    def __init__(self, request: Request, known: Set[str]) -> None:
+        self.left = NEXT
+        self._known, self._used = frozenset(known), set[str]()
+        self._seen = {name for message in request.messages for text in _texts(message) for name in stated(text)}
+
+    def answered(self, used: Set[str]) -> None:
+        """Note the names that one of the next replies uses."""
+        self.left -= 1
+        self._used |= used & self._known
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Numbers of the names used so far, and of those that it lacks."""
+        return len(self._used), len(self._used - self._seen)
 
 
 class Demand:
@@ -43,12 +82,16 @@ class Demand:
 
     def __init__(self) -> None:
         self._known: set[str] = set()
+        self._said: set[int] = set()
+        self._opening: object = None
+        self._compacted: list[_Compacted] = []
 
     def bring_up(self, body: Body) -> None:
         """Note the names in a record."""
         if isinstance(body, Message | ToolResult):
             for text in _texts(body):
                 self._known |= stated(text)
+                self._said |= sequences(text)
 
     def of(self, reply: Message, request: Request) -> tuple[int, int]:
         """Return the number of known names that a reply uses, and how many of these its request does not state."""
@@ -58,6 +101,42 @@ class Demand:
             for text in _texts(message) if missed else ():
                 missed -= stated(text)
         return len(used), len(missed)
+
+    def needs(self, reply: Message, request: Request, former: Needs) -> Needs:
+        """Return the needs so far with those of one more reply; call it once for each request, in their order."""
+        needed, missed = self.of(reply, request)
+        self._begin(request)
+        used = {name for text in _texts(reply) for name in _named(text)}
+        for each in self._compacted:
+            if each.left:
+                each.answered(used)
+        soon = reduce(_sum, (each.counts for each in self._compacted), (0, 0))
+        return replace(former + Needs((needed,), (missed,), self._repeated(reply, request)), soon=soon)
+
+    def _begin(self, request: Request) -> None:
+        """Note a request that begins otherwise than the former one: the first after a compaction."""
+        former, opening = self._opening, request.messages[0].parts[:1] if request.messages else None
+        self._opening = opening
+        if former is not None and opening is not None and former != opening:
+            self._compacted.append(_Compacted(request, self._known))
+
+    def _repeated(self, reply: Message, request: Request) -> tuple[int, int]:
+        """Return the numbers of word sequences in the inputs of calls that came up before, and of those out of view."""
+        calls = (part for part in reply.parts if isinstance(part, ToolCall))
+        given = {each for call in calls for value in _values(call.input) for each in sequences(str(value))}
+        repeated = given & self._said
+        lacking = set(repeated)
+        for message in request.messages:
+            for text in _texts(message) if lacking else ():
+                lacking -= sequences(text)
+        return len(repeated), len(lacking)
+
+
+@lru_cache(16_384)
+def sequences(text: str) -> frozenset[int]:
+    """Return the hashes of all sequences of four words in a text."""
+    words = [sys.intern(word) for word in _PLAIN.findall(text)]
+    return frozenset(map(hash, zip(*(words[n:] for n in range(SEQUENCE)), strict=False)))
 
 
 @lru_cache(65_536)
@@ -125,6 +204,15 @@ def _share(needed: Sequence[int], missed: Sequence[int]) -> float:
     return 1 - sum(missed) / sum(needed) if sum(needed) else 1.0
 
 
+def _sum(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
+    return one[0] + other[0], one[1] + other[1]
+
+
+SEQUENCE = 4
+"""Words of a sequence."""
+NEXT = 20
+"""Replies after a compaction whose needs are looked up in the first request after it."""
+_PLAIN = re.compile(r"\w+")
 LIST = 4
 """Maximum names in a row that are not a bare list."""
 GAP = 40

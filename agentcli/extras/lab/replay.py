@@ -228,9 +228,9 @@ class _Player:
 
     def judge(self, message: Message, request: Request, size: int) -> None:
         """Record what a reply needed and missed, and charge a recall for each missed name."""
-        needed, missed = self.demand.of(message, request)
+        needs = self.demand.needs(message, request, self.played.needs)
+        missed = needs.missed[-1]
         cost = self.model.cost(Usage(0, self.setup.recall_call, 0, size, self.setup.recalled)) or 0.0
-        needs = self.played.needs + Needs((needed,), (missed,))
         self.played = replace(self.played, needs=needs, recalls=self.played.recalls + missed * cost)
 
     def make_room(self) -> None:

@@ -41,7 +41,7 @@ def test_the_table_says_all_that_was_measured():
     row = dict(zip(COLUMNS, rows[0], strict=True))
     assert row == {
         "policy": "auto", "requests": "2", "peak": "20", "compactions": "5", "prunes": "6", "fresh": "1", "written": "4",
-        "read": "3,000,000", "output": "2", "cost": "$1.00", "in view": "50.0%", "missed": "5",
+        "read": "3,000,000", "output": "2", "cost": "$1.00", "in view": "50.0%", "missed": "5", "code4": "100.0%", "after20": "100.0%",
         "with recalls": "$1.25", "overflows": "0",
     }  # fmt: skip
     assert title == "all 2 sessions"

@@ -59,3 +59,29 @@ def test_shares_are_of_all_and_of_each_tenth() -> None:
     assert needs.tenths()[0] == 1
     assert needs.tenths()[9] == pytest.approx(0.75)
     assert Needs().in_view == 1
+
+
+def test_words_that_a_call_repeats_count_as_code_in_view() -> None:
+    demand = Demand()
+    demand.bring_up(ToolResult("c1", "read", "success", CODE))
+    lacking = Request(MODEL, (), (), (RequestMessage("user", (Text("Go on."),)),))
+    showing = Request(MODEL, (), (), (RequestMessage("user", (Text("Go on."), Text(CODE))),))
+    needs = demand.needs(edit("return find_cart(user_id) or Cart2"), lacking, Needs())
+    assert needs.sequences == (2, 2)
+    needs = demand.needs(edit("return find_cart(user_id) or Cart2"), showing, needs)
+    assert needs.sequences == (4, 2)
+    assert needs.code4 == 0.5
+    assert demand.needs(edit("nothing like it at all"), showing, Needs()).code4 == 1.0
+
+
+def test_the_request_after_a_compaction_is_asked_for_what_the_next_replies_need() -> None:
+    demand = Demand()
+    demand.bring_up(ToolResult("c1", "read", "success", CODE))
+    views = ("Go on.", "A summary that names load_cart.", "A summary that names load_cart.")
+    needs = Needs()
+    for n, view in enumerate(views):
+        request = Request(MODEL, (), (), (RequestMessage("user", (Text(view),)),))
+        needs = demand.needs(edit("load_cart(user_id)" if n == 1 else "find_cart(new_name)"), request, needs)
+    assert needs.soon == (3, 2), "find_cart and user_id are missing"
+    assert needs.after20 == pytest.approx(1 / 3)
+    assert (needs + needs).soon == (6, 4)
