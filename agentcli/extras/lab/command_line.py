@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from agentcli.core.history import History
     from agentcli.core.model import ModelSpec
     from agentcli.extras.lab.compare import Report
+    from agentcli.extras.lab.points import Point
     from agentcli.extras.lab.replay import Setup
     from agentcli.extras.lab.what_if import Estimate
     from agentcli.program.program import Program
@@ -88,13 +89,33 @@ def compare(sessions: Sessions, asked: CompareFlags) -> None:
         say_json(found.to_json())
     else:
         _print_comparison(found)
-        say(nothing_happened(found, setups) or "\n".join([*plot.text_plot(series), "", *price_points.text_bars(drawn)]))
+        if unused := nothing_happened(found, setups):
+            say(unused)
+        else:
+            say("\n".join([*plot.text_plot(series), ""]))
+            _print_bars(drawn)
     if asked.svg:
         _write(asked.svg, plot.svg(series, first, marks))
     if asked.points:
         _write(asked.points, price_points.svg_bars(drawn, _title(sessions)))
     if asked.html:
         _write(asked.html, page.html(found, marks))
+
+
+_STYLES = ("blue", "red", "green", "yellow", "magenta", "bright_black", "bright_magenta", "cyan")
+"""Colours of policies on a terminal, in the order of the plot's."""
+
+
+def _print_bars(drawn: Sequence[Point]) -> None:
+    """Print the bars, each policy in its own colour, and the caption."""
+    from agentcli.extras.lab.points import numbers, text_bars
+
+    colours = numbers(drawn)
+    lines = text_bars(drawn)
+    bars = len(drawn) if len(lines) > len(drawn) else 0
+    for point, bar in zip(drawn[:bars], lines, strict=False):
+        print_styled([(bar, _STYLES[colours[point.name] % len(_STYLES)])])
+    say("\n".join(lines[bars:]))
 
 
 def nothing_happened(found: Report, setups: Mapping[str, Setup]) -> str:

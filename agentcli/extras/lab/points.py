@@ -47,7 +47,7 @@ def text_bars(drawn: Sequence[Point], width: int = 76) -> list[str]:
 def svg_bars(drawn: Sequence[Point], title: str = "", oracle: Point | None = None) -> str:
     """Return the bars as an SVG image, one colour a policy; the bar of an `oracle` is grey."""
     most = max((point.cost for point in drawn), default=0.0) or 1.0
-    policies = list(dict.fromkeys(_policy(point) for point in drawn))
+    colours = numbers(drawn)
     rows = [*drawn, *([oracle] if oracle else ())]
     height = _TOP + _ROW * len(rows) + 30
     lines = [
@@ -57,7 +57,7 @@ def svg_bars(drawn: Sequence[Point], title: str = "", oracle: Point | None = Non
         f'<text x="16" y="22" class="ink">{escape(title)}</text>',
     ]
     for number, point in enumerate(rows):
-        shade = "bar" if point is oracle else f"n{policies.index(_policy(point)) % len(COLOURS)}"
+        shade = "bar" if point is oracle else f"n{colours[point.name] % len(COLOURS)}"
         y, long = _TOP + _ROW * number, (WIDTH - _LEFT - _RIGHT) * point.cost / most
         lines += [
             f'<text x="{_LEFT - 8}" y="{y + 14}" text-anchor="end" class="ink">{escape(point.name)}</text>',
@@ -66,6 +66,12 @@ def svg_bars(drawn: Sequence[Point], title: str = "", oracle: Point | None = Non
         ]
     lines.append(f'<text x="16" y="{height - 10}" class="faint">{CAPTION}</text>')
     return "\n".join([*lines, "</svg>\n"])
+
+
+def numbers(drawn: Sequence[Point]) -> Mapping[str, int]:
+    """Return the number of each point's policy, from 0, by the point's name: policies differ in colour, horizons do not."""
+    policies = list(dict.fromkeys(_policy(point) for point in drawn))
+    return {point.name: policies.index(_policy(point)) for point in drawn}
 
 
 def _policy(point: Point) -> str:

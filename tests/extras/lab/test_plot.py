@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentcli.extras.lab.plot import svg, text_plot
-from agentcli.extras.lab.points import Point, svg_bars, text_bars
+from agentcli.extras.lab.points import Point, numbers, svg_bars, text_bars
 
 POINTS = (Point("auto", 1, 0.5), Point("auto@0", 2, 0.9), Point("opencode", 4, 0.46))
 
@@ -23,6 +23,7 @@ def test_the_price_of_each_policy_is_a_bar_with_its_figures() -> None:
     ]
     assert text_bars(POINTS, width=5)[2].count("#") == 10
     assert text_bars([]) == ["Nothing to draw."]
+    assert numbers(POINTS) == {"auto": 0, "auto@0": 0, "opencode": 1}
 
 
 def test_each_policy_has_one_colour_and_the_oracle_is_grey() -> None:
