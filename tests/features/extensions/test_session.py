@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from pathlib import Path
 
-from tests.features.extensions.running import outputs, play, warnings, write
+from agentcli import manual
+from tests.features.extensions.running import folder, outputs, play, warnings, write
 from tests.frontends.python.embedded import calls
 
 TICKETS = '''
@@ -74,3 +77,29 @@ def test_a_command_has_its_arguments_by_signature_and_sends_a_prompt(tmp_path: P
     events = play(tmp_path, "42.", prompt="/ask of life")
     assert events[-1].text == "42."
     assert "Answer: of life" in [event.text for event in events if getattr(event, "role", "") == "user"]
+
+
+def test_the_example_of_the_manual_loads_and_works(tmp_path: Path) -> None:
+    blocks = re.findall(r"(?:^    .*\n|^\n)+", manual.page("extensions"), re.MULTILINE)
+    first, declared = (textwrap.dedent(one) for one in blocks if "@tool" in one or "@settings" in one)
+    write(tmp_path, f"{first}\nfrom agentcli.extension import settings\n{declared}")
+    (folder(tmp_path).parent / "config.toml").write_text("[extensions.mine]\nurl = 'https://example.org'\n")
+    events = play(tmp_path, calls("tickets", query="a"), calls("bash", command="echo prod"), "Done.", mode="yolo")
+    assert outputs(events)[0] == ("success", "no ticket about a")
+    assert outputs(events)[1][0] == "denied"
+    assert warnings(events) == []
+
+
+def test_a_handler_judges_the_calls_of_subagents(tmp_path: Path) -> None:
+    write(tmp_path, TICKETS)
+    work = calls("task", description="x", prompt="Do it."), calls("bash", command="echo prod"), "Sub.", "Done."
+    [denial] = play(tmp_path, *work, mode="yolo")[-1].permission_denials
+    assert (denial.name, denial.rule) == ("bash", "hook:mine")
+
+
+def test_a_setting_of_a_wrong_type_is_a_fault(tmp_path: Path) -> None:
+    write(
+        tmp_path, "@settings\nclass S:\n    most: int = 3\n@on('prompt')\ndef f(p, ctx):\n    ctx.settings.most + 1\n"
+    )
+    (folder(tmp_path).parent / "config.toml").write_text("[extensions.mine]\nmost = 'many'\n")
+    assert "extensions.mine.most" in warnings(play(tmp_path, "Done."))[0]
