@@ -20,6 +20,28 @@ from agentcli.program.config.toml_text import toml_value
 
 PAGE = FOLDER / "configuration.md"
 INDEX = FOLDER / "index.md"
+COMMANDS = """\
+## Commands of the shell
+
+| command | does |
+|---|---|
+| `agentcli [PROMPT]` | a session in the current folder |
+| `agentcli -p PROMPT` | one prompt without a terminal; piped text comes first; `-o json` or `-o stream-json` for scripts |
+| `agentcli -c`, `agentcli resume [SESSION]` | resume the newest session, or another |
+| `agentcli sessions list · show · search · export · import · …` | the session store; imports sessions of Claude Code, Codex, Gemini CLI, opencode and pi |
+| `agentcli context show · plan · compare` | what fills the window, what compaction would do, how policies compare |
+| `agentcli permissions show · explain 'CMD'` | what runs without asking, and why |
+| `agentcli models · tools · config · auth · doctor · stats` | models, tools, settings, keys, a check-up, costs |
+| `agentcli batch run · status · report · show · stop · merge · clean` | many tasks, each in its own worktree, with commits as results |
+| `agentcli bench` | measures models, prompts and settings on twenty tasks of its own, or on yours: rates with intervals |
+| `agentcli mcp · hooks · skills · agents · plugins` | list, test and add what extends a session; files of Claude Code, Gemini CLI, Codex and opencode work as they are |
+| `agentcli import-config` | copies servers, hooks and rules from those programs |
+| `from agentcli import query, run, Session` | the agent inside Python programs, many sessions in one process |
+| `agentcli ps · attach SESSION · serve` | what runs on this machine; follow, answer and steer a session from another terminal, or from a page in the browser or on a phone |
+| `agentcli acp` | the agent for editors that speak the Agent Client Protocol, such as Zed |
+| `agentcli help [TOPIC]` | the manual |
+"""
+"""The table of commands in the index."""
 HEAD = """\
 <!-- words: settings, config file, options, preferences, defaults, environment variables, toml -->
 
@@ -95,13 +117,13 @@ class Setting:
 
 
 def index() -> str:
-    """The index of the pages, by group."""
+    """The index of the pages, by group, and the commands."""
     parts = [
         "# The manual of agentcli\n\nPages, each `manual:NAME.md` for the read tool and `agentcli help NAME` in a shell.\n"
     ]
     for group, topics in GROUPS.items():
         parts.append("\n".join([f"## {group}\n", *(f"- {topic}: {summary(topic)}" for topic in topics), ""]))
-    return "\n".join(parts)
+    return "\n".join([*parts, COMMANDS])
 
 
 def text() -> str:
