@@ -13,6 +13,7 @@ from agentcli.core.errors import InputError, UsageError
 from agentcli.program.command_line.flags import InFolder, Json, Trust
 from agentcli.program.command_line.output import confirmed, say, say_json
 from agentcli.program.options import Options
+from agentcli.system import probe
 
 if TYPE_CHECKING:
     from agentcli.features.extensions.loading import Extension
@@ -53,7 +54,7 @@ def new(name: Name) -> None:
         raise UsageError(f"{name!r} cannot be a name. Use letters, digits and `_`.")
     folder = _folder()
     file, test = folder / f"{name}.py", folder / f"test_{name}.py"
-    if file.exists() or (folder / name).exists():
+    if probe.exists(file) or probe.exists(folder / name):
         raise InputError(f"{file} exists already.")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     file.write_text(CODE.replace("NAME", name), encoding="utf-8")
@@ -74,7 +75,7 @@ def add(
 
     found, folder = _found(source), _folder()
     target = folder / (f"{found.name}{PACKAGE}" if found.module else found.path.name)
-    if target.exists():
+    if probe.exists(target):
         raise InputError(f"{target} exists already. Remove it first: agentcli extensions remove {found.name}")
     say(f"Python code of the package {found.module}" if found.module else found.starts)
     if not yes and not confirmed("Add it? It runs with your rights."):
@@ -96,12 +97,12 @@ def remove(name: Name) -> None:
     from agentcli.features.extensions.sources import PACKAGE
 
     folder = _folder()
-    there = [path for path in (folder / f"{name}.py", folder / f"{name}{PACKAGE}", folder / name) if path.exists()]
+    there = [path for path in (folder / f"{name}.py", folder / f"{name}{PACKAGE}", folder / name) if probe.exists(path)]
     if not there or Path(name).name != name:
         raise InputError(f"There is no extension {name} in {folder}.")
-    tests = [path for path in [folder / f"test_{name}.py"] if path.exists()]
+    tests = [path for path in [folder / f"test_{name}.py"] if probe.exists(path)]
     for path in [*there, *tests]:
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
+        shutil.rmtree(path) if probe.is_dir(path) else path.unlink()
     say(f"Removed {name}.")
 
 
@@ -137,7 +138,7 @@ def _found(given: str) -> Source:
     from agentcli.system.regular_file import Unusable
 
     path = Path(given).expanduser()
-    if path.exists():
+    if probe.exists(path):
         try:
             source = read(path.resolve(), "flag", given)
         except Unusable as error:

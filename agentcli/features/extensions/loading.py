@@ -22,6 +22,7 @@ from agentcli.extension import MARK, Command, Handler, Settings
 from agentcli.features.extensions.sources import INIT, Source
 from agentcli.features.extensions.worker import Hung, Worker
 from agentcli.program.config.coerce import Layer, coerce
+from agentcli.system import probe
 from agentcli.tools.function_tool import FunctionTool
 
 IMPORT_SECONDS = 10.0
@@ -155,7 +156,7 @@ def _copied(source: Source, cache: Path) -> Path:
     for name, content in source.files.items():
         file = folder / name
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not file.is_file() or file.read_bytes() != content:
+        if not probe.is_file(file) or file.read_bytes() != content:
             scratch = file.with_name(f"{file.name}.{os.getpid()}")
             scratch.write_bytes(content)
             scratch.replace(file)
