@@ -80,7 +80,7 @@ def test_no_help_of_the_command_line_has_a_foreign_turn() -> None:
     assert not [line for line in lines if TIC.search(line)]
 
 
-BRIEF = ("context/policies", "core", "permissions", "providers", "system", "tools")
+BRIEF = ("context", "core", "permissions", "providers", "system", "tools")
 """Folders of the package whose docstrings and comments have sentences of at most `MOST_WORDS`."""
 MOST_WORDS = 20
 WORD = re.compile(r"[\w'`$./*<>\[\]=-]+")

@@ -1,6 +1,7 @@
-"""Requests from views: the same view, system, tools and model always give the same bytes and the same cache breakpoints.
+"""Requests from views.
 
-A breakpoint is one of the few places in a request up to which the next request is most likely the same.
+The same view, system, tools and model always give the same bytes and the same cache breakpoints. A breakpoint is a
+place up to which the next request is most likely the same. A request has only a few.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ class Sizes(Protocol):
         ...
 
     def newest_result(self, least: int, end: int) -> int:
-        """Return the number of the newest message before `end` with a tool result of at least `least` tokens; -1 if there is none."""
+        """Return the number of the newest message before `end` with a tool result of at least `least` tokens.
+
+        Return -1 if there is none.
+        """
         ...
 
     @property
@@ -55,11 +59,11 @@ def breakpoints(
     sizes: Sizes,
     milestone: int = MILESTONE,
 ) -> tuple[Breakpoint, ...]:
-    """Choose at most four places in the order of the request, by the tokens that the next request may expect to read
-    for them.
+    """Choose at most four places, in the order of the request.
 
-    `head` are the tokens of system and tools, `milestone` the tokens from which a tool result is a milestone. No place
-    is used for a prefix shorter than the model caches, nor for a provider that caches automatically.
+    The best places let the next request read most tokens. `head` are the tokens of system and tools, `milestone` the
+    tokens from which a tool result is a milestone. No place is used for a prefix shorter than the model caches, nor for
+    a provider that caches automatically.
     """
     if not model.cache_explicit:
         return ()
@@ -96,7 +100,10 @@ def _blocks(messages: Sequence[RequestMessage]) -> int:
 
 
 def _last_markable(message: RequestMessage) -> int:
-    """Return the index of the last part that may carry a breakpoint, or -1: providers accept none on thoughts or empty text."""
+    """Return the index of the last part that may carry a breakpoint, or -1.
+
+    Providers accept none on thoughts or empty text.
+    """
     for number in range(len(message.parts) - 1, -1, -1):
         part = message.parts[number]
         if not isinstance(part, Thinking) and not (isinstance(part, Text) and not part.text):

@@ -19,7 +19,10 @@ from agentcli.core.tool import UNKNOWN, Traits
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A piece of a request that a cache compares as a whole: model, tools, system, or a part of a message."""
+    """A piece of a request that a cache compares as a whole.
+
+    It is the model, the tools, the system prompt, or a part of a message.
+    """
 
     name: str
     digest: str
@@ -60,9 +63,9 @@ class CacheHealth:
     def after(self, request: Request, usage: Usage, *, edited: bool = False, idle: float = 0.0) -> CacheHealth:
         """Return the statistics after one more answered request, `idle` seconds after the previous one.
 
-        A miss is a request that read less than half of the previous one's cached tokens. None is counted if nothing
-        could be read: at first, below the model's minimum, after the cache's lifetime; nor if an edit by agentcli
-        explains it.
+        A miss is a request that read less than half of the previous one's cached tokens. No miss counts if nothing
+        could be read: at first, below the model's minimum, or after the cache's lifetime. Nor does one count if an edit
+        by agentcli explains it.
         """
         counted = self.counting(request.model, usage, edited=edited, idle=idle)
         missed = counted.misses > self.misses

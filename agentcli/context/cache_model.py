@@ -40,11 +40,11 @@ class PrefixCache:
         now: float,
         model: str = "",
     ) -> tuple[int, int]:
-        """Return the tokens (read, written) of a request of these blocks, each with its contents and its size in
-        tokens.
+        """Return the tokens (read, written) of a request of these blocks.
 
-        `breakpoints` are indices of blocks after which the cache may end; the search for an entry covers `lookback`
-        blocks before each. Times never decrease. Models share no cache.
+        Each block has its contents and its size in tokens. `breakpoints` are indices of blocks after which the cache
+        may end. The search for an entry covers `lookback` blocks before each. Times never decrease. Models share no
+        cache.
         """
         prefixes = list(accumulate((hash(contents) for contents, _ in blocks), _chain, initial=hash(model)))[1:]
         before = list(accumulate(tokens for _, tokens in blocks))

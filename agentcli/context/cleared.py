@@ -12,7 +12,9 @@ CLEARED = "[Old tool result content cleared]"
 
 
 _REMEMBERED = 32_768
-"""Number of cached markers, enough for the calls of a very long view: otherwise each view would make all of them again.
+"""Number of cached markers, enough for the calls of a very long view.
+
+Otherwise, each view would make all of them again.
 """
 _HARMLESS = {"caller"}
 """Metadata of a call that only states who made it."""
@@ -20,20 +22,29 @@ _HARMLESS = {"caller"}
 
 @lru_cache(_REMEMBERED)
 def cleared_result(call_id: str, name: str, status: Status, outcome: str = "") -> ToolResult:
-    """Return a pruned result as the model sees it: the marker, the outcome of a command, and the call that shows the output again."""
+    """Return a pruned result as the model sees it.
+
+    It has the marker, the outcome of a command, and the call that shows the output again.
+    """
     ended = f"\n{outcome}" if outcome else ""
     return ToolResult(call_id, name, status, f'{CLEARED}{ended}\n[recall(id="{call_id}") shows it again]')
 
 
 def cleared_input(call: ToolCall) -> ToolCall:
-    """Return a call with a cleared input as the model sees it: the path, and the call that shows the rest again."""
+    """Return a call with a cleared input as the model sees it.
+
+    It has the path, and the call that shows the rest again.
+    """
     lines = sum(text.count("\n") + 1 for text in _leaves(call.input))
     path = call.input.get("file_path")
     return _marked_call(call.call_id, call.name, path if isinstance(path, str) else "", lines)
 
 
 def keeps_input(call: ToolCall) -> bool:
-    """Return True if the input may not change: the provider has signed the call, or resolves it by more than its name."""
+    """Return True if the input may not change.
+
+    The provider has signed the call, or resolves it by more than its name.
+    """
     return any(set(fields) - _HARMLESS for fields in (call.meta or {}).values())
 
 
@@ -45,7 +56,10 @@ def _marked_call(call_id: str, name: str, path: str, lines: int) -> ToolCall:
 
 
 def forget_markers() -> None:
-    """Forget all markers, most of whose calls have left the view; markers of calls still in a view are made again."""
+    """Forget all markers, because most of their calls have left the view.
+
+    Markers of calls still in a view are made again.
+    """
     cleared_result.cache_clear()
     _marked_call.cache_clear()
 

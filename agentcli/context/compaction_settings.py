@@ -1,4 +1,4 @@
-"""Settings of what a compaction keeps and clears: the snapshot, the hand-off, the ledger, the price of a loss, edits by the provider."""
+"""Settings of a compaction: the snapshot, the hand-off, the ledger, the price of a loss, edits by the provider."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ class SnapshotSettings:
     clips: tuple[int, ...] = (16_000, 6_000, 2_000)
     """Characters to which outputs are cut, step by step, before more than one call is spent."""
     hard_clips: tuple[int, ...] = (800, 300, 100, 40)
-    """The same once all calls together do not hold the rest; any other text is cut to five times as much."""
+    """The same lengths if all calls together leave no room for the rest. Any other text is cut to five times as much.
+    """
     kept_tokens: int = 1_500
     """Tokens of the steps that stay which the summariser sees, the newest first."""
     cleared_characters: int = 1_000

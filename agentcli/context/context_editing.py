@@ -1,10 +1,10 @@
-"""Context editing: the outputs that the provider clears at the next request, and the parameters that make it clear
-exactly these.
+"""Context editing: the outputs that the provider clears at the next request, and the parameters for exactly these.
 
-The provider edits each request and remembers nothing, so the session continues to send whole outputs: the content
-covered by a reply's signature stays unchanged, and context editing invalidates no thought. With constant parameters the
-boundary of the newest outputs would move with each call, and the cache would miss each time. So `keep` is chosen for
-each request: it keeps the boundary until the prompt has grown beyond `trigger` again.
+The provider edits each request and remembers nothing, so the session continues to send whole outputs. The content
+covered by a reply's signature stays unchanged, and context editing invalidates no thought.
+
+With constant parameters, the boundary of the newest outputs would move with each call. The cache would then miss each
+time. So `keep` is chosen for each request: it keeps the boundary until the prompt has grown beyond `trigger` again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ CLEARED = "Cleared by the provider."
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A call as the provider counts it, with its result in the view; None if the request will get a placeholder result."""
+    """A call as the provider counts it, with its result in the view.
+
+    The result is None if the request will get a placeholder result.
+    """
 
     call_id: str
     result: Block | None = None
@@ -194,7 +197,10 @@ def _keep(view: View, uses: Sequence[ToolUse], usable: int, counter: TokenCounte
 
 
 def _thoughts_before(view: View, turns: int) -> int:
-    """Return the seq of the first record whose thoughts stay if the newest `turns` turns keep theirs; 0 if all stay."""
+    """Return the seq of the first record whose thoughts stay; 0 if all stay.
+
+    The newest `turns` turns keep their thoughts.
+    """
     thinking = _thinking_turns(view)
     return _turns_before(view, len(thinking) - turns) if turns and len(thinking) > turns else 0
 

@@ -33,7 +33,7 @@ def is_injection(part: Part) -> bool:
 
 
 def injections_first(parts: tuple[Part, ...]) -> tuple[Part, ...]:
-    """Return the parts of one user message in the order in which they are sent: injections, then the user's own text."""
+    """Return the parts of one user message in the order of sending: injections, then the user's own text."""
     return tuple(sorted(parts, key=lambda part: not is_injection(part)))
 
 
@@ -49,7 +49,10 @@ def wrapped(part: Part) -> Part:
 
 
 def without_images(part: Part) -> Part:
-    """Return the part for a model without image input: a line states that an image was omitted; the rest is `wrapped`."""
+    """Return the part for a model without image input.
+
+    A line states that an image was omitted; the rest is `wrapped`.
+    """
     match part:
         case Image(mime, _, path):
             return Text(f"[{mime} image {path}".rstrip() + " left out: this model takes no images]", True, "compactor")
@@ -58,13 +61,19 @@ def without_images(part: Part) -> Part:
 
 
 def wrap(tag: str, text: str, **attributes: str | int) -> str:
-    """Return the text between an opening and a closing tag, with the closing tags of that name inside it made harmless."""
+    """Return the text between an opening and a closing tag.
+
+    Closing tags of that name inside it are made harmless.
+    """
     opening = "".join(f' {name}="{_attribute(str(value))}"' for name, value in attributes.items())
     return f"<{tag}{opening}>\n{escape(tag, text)}\n</{tag}>"
 
 
 def escape(tag: str, text: str) -> str:
-    """Return the text with the `<` of every closing tag of that name (in any case, with any blanks) written as `&lt;`."""
+    """Return the text with the `<` of every closing tag of that name written as `&lt;`.
+
+    The tag may be in any case and contain any blanks.
+    """
     if "<" not in text:
         return text
     return _closing(tag).sub("&lt;", text)

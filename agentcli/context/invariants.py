@@ -26,15 +26,16 @@ def repair(messages: Iterable[RequestMessage], model: ModelSpec) -> tuple[Reques
     """Return the messages in a form that this model accepts; valid ones are returned unchanged.
 
     Thoughts that are unsigned or another model's are dropped, and so are empty parts. Neighbours of one side become one
-    message. Every call gets exactly one result, in the order of the calls: an open call gets an error result, and a
+    message. Every call gets exactly one result, in the order of the calls. An open call gets an error result, and a
     result without its call is dropped. The user speaks first and last.
     """
     return Repairer().repair(tuple(messages), model)
 
 
 class Repairer:
-    """Repair of a session's requests, one after the other; messages that were valid in the previous one are not checked
-    again.
+    """Repair of a session's requests, one after the other.
+
+    Messages that were valid in the previous one are not checked again.
     """
 
     def __init__(self) -> None:
@@ -58,7 +59,10 @@ class Repairer:
         return self._repaired
 
     def _begin(self, messages: Sequence[RequestMessage], model: ModelSpec) -> int:
-        """Return the number of leading messages known to be valid, up to a reply whose calls may still be answered."""
+        """Return the number of leading messages known to be valid.
+
+        They end before a reply whose calls may still be answered.
+        """
         same = common(messages, self._given) if model == self._model else 0
         same = min(same, common(self._given, self._repaired))
         start = next((number for number in range(same - 1, 0, -1) if messages[number].role == "assistant"), 0)
@@ -76,7 +80,10 @@ def open_result(call: ToolCall) -> ToolResult:
 
 
 def can_be_sent(part: Part | ToolResult, message: RequestMessage, model: ModelSpec) -> bool:
-    """Return True if a model accepts this part of a message: not a blank text, nor thoughts that it cannot verify as its own."""
+    """Return True if a model accepts this part of a message.
+
+    It accepts no blank text, nor thoughts that it cannot verify as its own.
+    """
     match part:
         case Thinking(_, signature, meta):
             return bool(signature or meta) and (message.provider, message.model) == (model.provider, model.id)
@@ -211,7 +218,10 @@ class Passed:
         self._shown: tuple[ViewMessage, ...] = ()
 
     def beginning(self, request: Request, view: View) -> int:
-        """Return the number of leading messages that need no second check: all that passed, if the request begins with them, or none."""
+        """Return the number of leading messages that need no second check.
+
+        They are all that passed, if the request begins with them, or none.
+        """
         count = len(self._sent)
         goes_on = (
             count > 0
@@ -256,7 +266,7 @@ def mended(request: Request, violations: Sequence[Violation]) -> Request:
 def _pairing(messages: Sequence[RequestMessage], start: int, seen: set[str]) -> Iterator[Violation]:
     """Check that results are in the message right after their calls, in the same order, one each, and nowhere else.
 
-    Messages before `start` are valid, and end with the user's; `seen` are the ids of their calls, and later ones are added.
+    Messages before `start` are valid, and end with the user's. `seen` are the ids of their calls; later ones are added.
     """
     asked: list[str] = []
     for number, message in enumerate(messages[start:], start):
@@ -321,8 +331,9 @@ def _verbatim(request: Request, view: View) -> Iterator[Violation]:
 
 
 def _snapshot(view: View, start: int) -> Iterator[Violation]:
-    """Check that a snapshot belongs to the newest compaction and comes first, after only the messages kept in front of
-    it.
+    """Check that a snapshot belongs to the newest compaction and comes first.
+
+    Only the messages kept in front of it may precede it.
     """
     record = view.compaction
     body = record.body if record else None

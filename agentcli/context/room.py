@@ -64,8 +64,8 @@ def due_prune(window: Window, now: datetime, made: int = 0) -> tuple[Prune | Non
     if made >= MOST_PRUNES:
         return None, f"{made} prunes of this turn were not enough: a compaction is due."
     prune, why = plan_prune(window, pressure)
-    # If it is not enough, it is made before the compaction, which rewrites the prefix in any case: more of the
-    # conversation stays.
+    # If it is not enough, it is made before the compaction, which rewrites the prefix anyway. More of the conversation
+    # then stays.
     if prune is not None and need <= prune.tokens < worthwhile(window.settings.prune, window.usable):
         return None, f"All that may be cleared is {prune.tokens:,} tokens: a compaction is due."
     return prune, why
@@ -165,9 +165,9 @@ LAST_RESORT: PolicyName = "auto"
 def compactions(window: Callable[[], Window], *, boundary: bool, futile: Callable[[], int]) -> Iterator[Plan]:
     """Yield plans to carry out one by one before a request. `window` returns the current window for each plan.
 
-    The policy's plan comes first if it is due; while the prompt is larger than the usable size, other plans follow until it
-    fits. `boundary`: a prompt waits for its answer. `futile` returns the size of `worth_trying`;
-    a resumed session reads it from disk, so it is called only if it matters.
+    The policy's plan comes first if it is due. While the prompt is larger than the usable size, other plans follow.
+    `boundary` means that a prompt waits for its answer. `futile` returns the size of `worth_trying`. A resumed session
+    reads it from disk, so it is called only if it matters.
     """
     now = window()
     if not now.settings.autocompact:
@@ -191,18 +191,20 @@ def compactions(window: Callable[[], Window], *, boundary: bool, futile: Callabl
 
 
 def forced(window: Window) -> Plan:
-    """Return the plan for a prompt that does not fit: the policy's own, or one of `LAST_RESORT` if the policy can free nothing.
+    """Return the plan for a prompt that does not fit.
 
-    `regions` has only its own: its summaries are never summarised again.
+    It is the policy's own, or one of `LAST_RESORT` if the policy can free nothing. `regions` has only its own: its
+    summaries are never summarised again.
     """
     own = plan(window, forced=True)
     return own if own.does_something else next(_ways_out(window), own)
 
 
 def worth_trying(window: Window, futile: int) -> bool:
-    """Return True if a compaction may do better than the last failed one: the view has grown or passed a mark since.
+    """Return True if a compaction may do better than the last failed one.
 
-    `futile` is the size in tokens at that failure, 0 if it did not fail.
+    The view has grown or passed a mark since then. `futile` is the size in tokens at that failure, 0 if it did not
+    fail.
     """
     size = window.tokens
     passed = any(futile < mark <= size for mark in (compacts_from(window), window.limits.hard))

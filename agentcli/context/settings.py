@@ -46,8 +46,8 @@ Preset = Literal["", "qa", "debugging", "long"]
 class PruneSettings:
     """`context.prune.*`: pruning of old tool outputs. Sizes in tokens unless stated otherwise.
 
-    `opencode` uses `protect`, `turns`, `minimum` and `estimator`. `auto` protects less, because it can recall what it
-    cleared, and edits a warm cache only if that frees enough and pays.
+    `opencode` uses `protect`, `turns`, `minimum` and `estimator`. `auto` protects less, because the model can recall
+    cleared outputs. It edits a warm cache only if that frees enough and pays.
     """
 
     enabled: bool = setting(True, project="free")
@@ -99,7 +99,7 @@ class AutoSettings:
     scratchpad: int = 1_000
     """Tokens of reasoning that a summary costs in addition to its text."""
     air: Share = 0.8
-    """Target size of a compaction, as a share of the soft mark, so that the mark is not reached again at once."""
+    """Target size of a compaction, as a share of the soft mark. The mark is then not reached again at once."""
     clipped: int = 400
     """Tokens left of an output that is cut to its two ends."""
     lean: Lean = setting("price", project="free")
@@ -261,7 +261,10 @@ class ContextSettings:
     keep_user_share: Share = 0.2
     """Upper bound of these tokens on a small window."""
     whole_user_share: Share = 0.05
-    """Share of the usable window up to which your newest prompts stay whole; of older ones a line each stays, and what may still hold."""
+    """Share of the usable window up to which your newest prompts stay whole.
+
+    A line of each older prompt stays, and sentences that may still apply.
+    """
     keep_piece_share: Share = 0.5
     """Share of these tokens beyond which one text is cut to its two ends."""
     pins_share: Share = 0.25
@@ -283,9 +286,9 @@ class ContextSettings:
     estimator: EstimatorName = setting("calibrated", project="free")
     """Method by which tokens are estimated."""
     large_input_tokens: Tokens = 25_000
-    """Input up to this size stays whole, however full the window is, unless a small one has no room for it."""
+    """Input up to this size stays whole even if the window is full, unless a small window has no room."""
     large_input_share: Share = 0.25
-    """Share of the free window up to which larger input stays whole; beyond it the person decides if it goes to a file."""
+    """Share of the free window up to which larger input stays whole. Beyond it, the person may put it into a file."""
     large_input_lines: int = 20
     """Lines of each end that take its place."""
     large_input_line: int = 500

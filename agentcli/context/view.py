@@ -1,4 +1,7 @@
-"""View of a session, as the model sees it: a pure function of its history, made from the former view if only records were added."""
+"""View of a session, as the model sees it.
+
+It is a pure function of the history, made from the former view if only records were added.
+"""
 
 from __future__ import annotations
 
@@ -24,23 +27,23 @@ HIDDEN = Thinking("")
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A part of the view with its origin and trust.
-
-    `part` is the content sent to the model (the marker of a cleared output, the summary of a replaced one; injections not yet
-    wrapped), `seq` the record it comes from. `tier` is trust: 0 agentcli, 1 the user's own words, 2 the assistant, 3
-    anything from outside. `source` is one of system, user, assistant, tool, reminder, file, compactor.
-    `created_at` is ISO 8601 in UTC. `pinned` is never summarised or cleared;
-    `compactable` may be summarised.
-    """
+    """A part of the view with its origin and trust."""
 
     part: Part | ToolResult
+    """Content sent to the model: a marker if cleared, a summary if replaced. Injections are not yet wrapped."""
     seq: int
+    """The record that it comes from."""
     tier: int
+    """Trust: 0 agentcli, 1 the user's own words, 2 the assistant, 3 anything from outside."""
     source: str
+    """One of system, user, assistant, tool, reminder, file, compactor."""
     created_at: str
+    """ISO 8601 in UTC."""
     tool_use_id: str = ""
     pinned: bool = False
+    """Never summarised or cleared."""
     compactable: bool = True
+    """May be summarised."""
     cleared: bool = False
     original: Part | ToolResult | None = None
     """The result, call or thought itself if `part` replaces it."""
@@ -57,9 +60,9 @@ class Block:
 class ViewMessage:
     """All parts of one side before the other side's next message.
 
-    `seq` is the seq of its first record, so a split before it keeps it whole; `turn` counts the user's prompts. In a user's
-    message tool results come first, in the order of their calls, then record by record injections and the user's text. `usage`
-    was reported with an assistant's message; after a reply that was `cut` its output is unreliable.
+    `seq` is that of its first record, so a split before it keeps it whole. `turn` counts the user's prompts. In a
+    user's message, tool results come first, in the order of their calls. Injections and the user's text follow, record
+    by record. `usage` was reported with an assistant's message; its output is unreliable after a reply that was `cut`.
     """
 
     role: Role
@@ -99,8 +102,8 @@ class ViewMessage:
 class View:
     """The messages in the order in which they are sent, and the compaction that they begin with.
 
-    `prunes` are the ones made since that compaction; `pins` the seqs of pinned messages; `undone` the stretches in which the
-    model saw another view (see History).
+    `prunes` were made since that compaction. `pins` are the seqs of pinned messages. `undone` are the ranges in which
+    the model saw another view (see History).
     """
 
     messages: tuple[ViewMessage, ...]
@@ -119,16 +122,16 @@ class View:
         return (block for message in self.messages for block in message.blocks)
 
     def is_bound(self, block: Block) -> bool:
-        """Return True if a block is a thought from another view, invalid for a model that binds its thoughts to the view."""
+        """Return True if a block is a thought from another view; a model may bind its thoughts to the view."""
         return isinstance(block.part, Thinking) and any(start < block.seq < end for start, end in self.undone)
 
 
 def view(history: History) -> View:
     """Return the current view. New records only append to the view, except for compaction, prune and undo.
 
-    After a compaction: its primers, the snapshot with the user's verbatim prompts and the pins, a one-line
-    acknowledgement, the kept messages, and all later ones. After a compaction in the middle of work a message tells the
-    model to continue.
+    After a compaction, its primers come first. The snapshot with the user's verbatim prompts and the pins follows. Then
+    come a one-line acknowledgement, the kept messages, and all later ones. After a compaction in the middle of work, a
+    message asks the model to continue.
     """
     return view_of(history, tuple(joined(Lens(history).messages())))
 
@@ -144,14 +147,15 @@ def after(history: History, body: Compaction | Prune) -> View:
 
 
 def replaced_key(block: Block) -> str:
-    """Return the key of a block in `Compaction.replaced`: the id of its call, `#seq` for a record's reminders, or an
-    empty text.
+    """Return the key of a block in `Compaction.replaced`.
+
+    It is the id of its call, `#seq` for a record's reminders, or an empty text.
     """
     return block.tool_use_id or (f"#{block.seq}" if block.source == "reminder" else "")
 
 
 def is_answer(body: Compaction) -> bool:
-    """Return True if its summary is shown as the assistant's answer to a question, not as the user's text: opencode's form."""
+    """Return True if its summary is shown as the assistant's answer to a question: opencode's form."""
     return body.policy == "opencode"
 
 
@@ -185,7 +189,10 @@ class Lens:
         yield from came
 
     def head(self, record: Record, body: Compaction, following: Sequence[ViewMessage]) -> Iterator[ViewMessage]:
-        """Yield the provider's own summary if any, the snapshot, its acknowledgement and, if the assistant would speak twice in a row, the message to continue."""
+        """Yield the provider's own summary if any, the snapshot and its acknowledgement.
+
+        If the assistant would speak twice in a row, yield the message to continue.
+        """
         asked = _asked(record, body)
         if not asked:
             return
@@ -230,7 +237,7 @@ class Lens:
         )
 
     def spoken(self, block: Block) -> Block:
-        """Return a part of a reply, with a marker for a cleared input and an empty thought for a hidden one."""
+        """Return a part of a reply with its cleared input marked, and a hidden thought empty."""
         call = block.part
         if isinstance(call, Thinking) and block.seq < self.history.held_thinking:
             return replace(block, part=HIDDEN, cleared=True, held=True, original=call)
@@ -314,7 +321,7 @@ def _as_one(group: Sequence[ViewMessage], reply: ViewMessage | None) -> ViewMess
 
 
 def _asked(record: Record, body: Compaction) -> tuple[Block, ...]:
-    """Return the user's side of a snapshot: the summary, then the user's verbatim prompts, the pins and the model's newest answer."""
+    """Return the user's side of a snapshot: summary, verbatim prompts, pins, skills, and the model's newest answer."""
     opening = WHAT_WAS_DONE if is_answer(body) and body.snapshot else body.snapshot
     blocks = [_by_compactor(record, opening)] if opening else []
     if any(body.stands_for) and not body.snapshot.startswith("<state_snapshot>"):  # that form names them itself
@@ -397,7 +404,7 @@ def _edits_since(lens: Lens, former: History) -> Sequence[Prune] | None:
 
 
 def _is_settled(lens: Lens, newest: Record) -> bool:
-    """Return True if no later record changes the view up to the newest one: the reply to a snapshot depends on the next message."""
+    """Return True unless a later record can change the view: the reply to a snapshot depends on it."""
     if lens.record is None or lens.compaction is None or newest.seq > lens.record.seq:
         return True
     return newest.seq >= lens.compaction.kept_from and bool(lens.message(newest).blocks)

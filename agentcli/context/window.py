@@ -1,5 +1,4 @@
-"""The window: a view with its model's limits, the input of every planner and report; and the handling of oversize
-input.
+"""The window, a view with its model's limits, is the input of every planner and report.
 
 Oversize input is written to a file and replaced by a reference with its first and last lines.
 """
@@ -42,12 +41,12 @@ class Limits:
 
     @property
     def price_ratios(self) -> tuple[float, float]:
-        """Prices of a cache write and a cache read in units of one fresh token; 1.25 and 0.1 if prices are unknown."""
+        """Prices of a cache write and read in units of one fresh token; 1.25 and 0.1 if unknown."""
         return price_ratios(self.prices)
 
     @property
     def summary_ratios(self) -> tuple[float, float]:
-        """Prices of a token read and a token written by the summariser, in units of one fresh token of this model.
+        """Prices of a token read and written by the summariser, in units of one fresh token of this model.
 
         If prices are unknown, the model counts as its own summariser.
         """
@@ -181,11 +180,11 @@ class Size:
 
 
 def oversize(texts: Mapping[int, str], window: Window) -> Sequence[int]:
-    """Return the places of the texts of a prompt, in order, that are too large to send whole without asking.
+    """Return the places of the texts of a prompt that are too large to send whole without asking.
 
-    A text is sent whole if it takes at most `large_input_share` of the free window, and always up to
-    `large_input_tokens`: a full window is compacted first. On a small window, the limit is that share of the whole
-    window.
+    They are in order. A text is sent whole if it takes at most `large_input_share` of the free window. Up to
+    `large_input_tokens` it always is, because a full window is compacted first. On a small window, the limit is that
+    share of the whole window.
     """
     settings, share = window.settings, window.settings.large_input_share
     least = min(settings.large_input_tokens, int(window.usable * share))

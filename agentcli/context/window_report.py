@@ -155,7 +155,7 @@ def _row(message: ViewMessage, window: Window, edits: _Edits) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class _Edits:
-    """The effect of a plan: the seqs that it summarises, and the calls whose outputs and inputs it clips and clears."""
+    """The effect of a plan: seqs that it summarises, and calls that it clips or clears."""
 
     summarised: Set[int]
     clipped: Set[str]
@@ -170,7 +170,10 @@ class _Edits:
         )
 
     def fate(self, message: ViewMessage) -> str:
-        """Return the most notable fate of the message's blocks: a message with cleared outputs counts as cleared even if the rest is kept."""
+        """Return the most notable fate of the message's blocks.
+
+        A message with cleared outputs counts as cleared even if the rest is kept.
+        """
         fates = {self._fate(block) for block in message.blocks}
         if "pinned" not in fates and all(block.source == "compactor" for block in message.blocks):
             return "snapshot"

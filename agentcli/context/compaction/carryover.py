@@ -58,10 +58,9 @@ def _prompts(summarised: Sequence[ViewMessage], view: View) -> Sequence[Verbatim
 
 
 def folded(piece: VerbatimText) -> VerbatimText:
-    """Return a prompt as its beginning and its standing sentences, verbatim, with the record that contains all of it; a
-    short one unchanged.
+    """Return a prompt as its beginning and its standing sentences, verbatim; a short one unchanged.
 
-    Its rules are not repeated: a snapshot contains all of them.
+    It names the record that contains all of it. Its rules are not repeated: a snapshot contains all of them.
     """
     if len(piece.text) <= _FOLDED or _WHOLE in piece.text:
         return piece
@@ -72,17 +71,19 @@ def folded(piece: VerbatimText) -> VerbatimText:
 
 
 def standing(piece: VerbatimText) -> VerbatimText | None:
-    """Return a prompt as its sentences that are neither a question nor a task of that time; None if it has none."""
+    """Return a prompt as its sentences that are neither a question nor a task of that time.
+
+    Return None if it has none.
+    """
     stays = _standing(piece.text.partition(_WHOLE)[0])
     return replace(piece, text=" … ".join((*stays, f"{_WHOLE}{piece.seq} holds all of it]"))) if stays else None
 
 
 @lru_cache(4_096)
 def _standing(text: str) -> Sequence[str]:
-    """Return the sentences that ask nothing and mention nothing of that time's work, so that they may apply to all of
-    it.
+    """Return the sentences that ask nothing and mention nothing of that time's work.
 
-    Rules are omitted, as are pasted lines and lines of a document.
+    They may apply to all work. Rules are omitted, as are pasted lines and lines of a document.
     """
     found = [" ".join(said.split()) for line in plain_lines(text) for said in sentences(line)]
     plain = [said for said in found if len(said) <= _FOLDED * 2 and not said.endswith(("?", "？", ":", "："))]
@@ -124,9 +125,9 @@ def verbatim_pins(summarised: Sequence[ViewMessage], view: View) -> tuple[Verbat
 
 
 def verbatim_answer(summarised: Sequence[ViewMessage], window: Window) -> VerbatimText | None:
-    """Return the model's newest answer if it is summarised now, or was before and no answer follows; only its two ends if it is long.
+    """Return the model's newest answer if it is summarised now, or was before and no answer follows.
 
-    Return None if the answer stays in the view.
+    A long answer keeps only its two ends. Return None if the answer stays in the view.
     """
     message = next((each for each in reversed(window.view.messages) if each.answer), None)
     if message is None:
@@ -139,7 +140,10 @@ def verbatim_answer(summarised: Sequence[ViewMessage], window: Window) -> Verbat
 
 
 def skills_in_use(summarised: Sequence[ViewMessage], window: Window) -> tuple[VerbatimText, ...]:
-    """Return the newest body of each skill in the summarised part and before it, oldest first; only the beginning of a long one."""
+    """Return the newest body of each skill in the summarised part and before it, oldest first.
+
+    A long body keeps only its beginning.
+    """
     former = former_compaction(window.view)
     bodies = {skill_name(piece.text): piece for piece in (former.skills if former else ())}
     for message in summarised:

@@ -71,7 +71,7 @@ def everything(history: History, window: Window, cwd: str, earlier: Sequence[Rec
 def first_record(task: SummaryTask, text: str, following: str, number: Callable[[int], int]) -> Compaction:
     """Return the first record of the new session.
 
-    `text` is the snapshot, `following` the user's words about the next task; `number` maps a record's number in this
+    `text` is the snapshot, `following` the user's words about the next task. `number` maps a record's number in this
     session to its number in the new one.
     """
     history, ledger = task.history, _renumbered_ledger(task.ledger, number)

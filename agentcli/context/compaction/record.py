@@ -117,8 +117,9 @@ class SummaryTask:
         return from_json(self.former.ledger if self.former else {})
 
     def priced(self, snapshot: Snapshot) -> Snapshot:
-        """Return the snapshot with only the lines that describe the state of the work and are worth their tokens, if
-        the policy prices them.
+        """Return the snapshot without lines that are not worth their tokens.
+
+        If the policy prices lines, only those that describe the state of the work stay.
         """
         if not self.policy.priced:
             return snapshot
@@ -127,7 +128,10 @@ class SummaryTask:
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """Paths of the newest edited files whose current text a snapshot shows; none if the policy has no room for it."""
+        """Paths of the newest edited files whose current text a snapshot shows.
+
+        There are none if the policy has no room for it.
+        """
         return changed_paths(self._edits, _CHANGED_FILES) if self.policy.priced else ()
 
     @property
@@ -214,7 +218,10 @@ def prepare(plan: Plan, history: History, window: Window, cwd: str = "", earlier
 
 
 def clipped_outputs(prepare: SummaryTask) -> dict[str, str]:
-    """Return the outputs that a plan cuts to their two ends, by call id, each with the call that shows all of it."""
+    """Return the outputs that a plan cuts to their two ends, by call id.
+
+    Each has the call that shows all of it.
+    """
     longest = prepare.window.settings.auto.clipped * _CHARACTERS
     going = set(prepare.plan.clipped)
     return {
@@ -268,7 +275,10 @@ def to_record(prepare: SummaryTask, summary: Summary, trigger: Trigger) -> Compa
 
 
 def shrinkage(window: Window, later: int) -> float | None:
-    """Return the share of a prompt that is gone once it has `later` tokens by the same count; None if nothing can be counted."""
+    """Return the share of a prompt that is gone once it has `later` tokens by the same count.
+
+    Return None if nothing can be counted.
+    """
     old = window.estimate(window.view)
     return 1 - later / old if old > 0 and later >= 0 else None
 
@@ -280,8 +290,9 @@ def _reduced(message: ViewMessage, going: set[int | str]) -> ViewMessage:
 
 
 def _proven(former: Snapshot | None) -> Iterator[str]:
-    """Yield the lines of a previous snapshot that were proven when it was made, without those that contain a marked
-    name.
+    """Yield the lines of a previous snapshot that were proven when it was made.
+
+    Lines that contain a marked name are left out.
     """
     if former is not None:
         yield former.goal
@@ -301,7 +312,10 @@ def _failing(ledger: Ledger) -> Sequence[str]:
 
 
 def _is_worded(text: str) -> bool:
-    """Return True if a prompt states something: not a slash command, even a misspelt one, nor only a word or two."""
+    """Return True if a prompt states something.
+
+    A slash command, even a misspelt one, states nothing, nor do one or two words.
+    """
     return not _COMMAND.match(text) and (len(text.split()) > _FEWEST_WORDS or bool(_UNSPACED.search(text)))
 
 

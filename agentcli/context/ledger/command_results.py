@@ -28,14 +28,18 @@ def is_test_run(command: str) -> bool:
 
 
 def is_check(command: str) -> bool:
-    """Return True if a command runs tests, or builds or inspects the work, by the names of the programs; printing alone
-    does not count.
+    """Return True if a command runs tests, or builds or inspects the work, by the names of its programs.
+
+    Printing alone does not count.
     """
     return is_test_run(command) or bool(re.search(_BUILDER, command[:_HEAD]))
 
 
 def read_tests(output: str) -> Tests | None:
-    """Return the report of a test runner (pytest, unittest, jest, vitest, mocha, node, cargo, go, …), or None if there is none."""
+    """Return the report of a test runner, or None if there is none.
+
+    Known are pytest, unittest, jest, vitest, mocha, node, cargo, go and others.
+    """
     lines = [_plain(line) for line in output.splitlines()]
     summary = [line.strip(" =-")[:_LINE] for line in lines if re.search(_SUMMARY, line)]
     failing = [_cut(found["name"]) for line in lines if (found := re.search(_FAILING, line))]
@@ -45,7 +49,10 @@ def read_tests(output: str) -> Tests | None:
 
 
 def tries(command: str, test: str) -> bool:
-    """Return True if a run of tests includes a test, by the files and names in the command; without any, it includes all."""
+    """Return True if a run of tests includes a test, by the files and names in the command.
+
+    A command without any includes all tests.
+    """
     name = test.split(" - ")[0].strip()
     wanted = [word for words in re.findall(_SELECTING, command) for word in words if word]
     paths = [word for word in re.findall(_TEST_PATH, command) if not word.startswith("-")]
@@ -60,7 +67,10 @@ def stops_early(command: str) -> bool:
 
 
 def _names(path: str, test: str) -> bool:
-    """Return True if a path in a command is a test's file or a folder above it, and the very test if it names one."""
+    """Return True if a path in a command is a test's file or a folder above it.
+
+    If the path names a test, it must be this one.
+    """
     place, _, wanted = path.removeprefix("./").rstrip("/").partition("::")
     file, _, function = test.partition("::")
     within = not place or f"{file}/".startswith(f"{place}/") or f"/{place}".endswith(f"/{file}")

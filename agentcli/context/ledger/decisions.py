@@ -1,9 +1,8 @@
-"""The assistant's decisions and findings in its own words: its choices and reasons, the causes that it found, and
-values.
+"""The assistant's decisions and findings in its own words: choices, reasons, causes and values.
 
-They are recognised by form alone, without a model: a word for a reason, a cause or a choice, beside a name or number.
-The words are listed for several languages. The sentences of one decision stay together: reason, verdict and rejected
-alternatives. Announcements of the next call do not count.
+They are recognised by form alone, without a model. The form is a word for a reason, a cause or a choice, beside a name
+or number. The words are listed for several languages. The sentences of one decision stay together: reason, verdict and
+rejected alternatives. Announcements of the next call do not count.
 """
 
 from __future__ import annotations
@@ -57,8 +56,9 @@ def fitting_decisions(known: Sequence[VerbatimText], characters: int) -> tuple[V
 
 
 def score(text: str) -> float:
-    """Return how much the form of a text suggests a decision or a value: a reason counts more than any number of
-    values.
+    """Return how much the form of a text suggests a decision or a value.
+
+    A reason counts more than any number of values.
     """
     names, values = set(_NAME.findall(text)), set(_VALUE.findall(text))
     reason = (_CHOICE if names or values or _BARE_NAME.search(text) else 1.0) if _gives_reason(text) else 0.0
@@ -72,7 +72,7 @@ def decides(text: str) -> bool:
 
 @lru_cache(2_048)
 def _gives_reason(text: str) -> bool:
-    """Return True if a text has a word for a reason, a cause or a choice; the search for one takes long."""
+    """Return True if a text has a word for a reason, a cause or a choice. The search takes long."""
     return bool(_REASON.search(text))
 
 
@@ -83,8 +83,8 @@ class _Kept:
 
     def unlike(self, others: Sequence[_Kept]) -> list[_Kept]:
         """Return the others that it does not supersede."""
-        # Superseded ones contain all but a quarter of its words, so at least one of slightly more than a quarter of
-        # them.
+        # A superseded decision contains all but a quarter of its words. It therefore has at least one word of any set
+        # slightly larger than a quarter.
         missing = int((1 - _SAME) * len(self.words))
         few = frozenset(sorted(self.words, key=len)[-1 - missing :])
         return [other for other in others if (few and few.isdisjoint(other.words)) or not self.supersedes(other)]
@@ -108,7 +108,10 @@ def _stated(body: Message, keep: LedgerSettings) -> Iterator[str]:
 
 
 def _units(text: str, longest: int) -> Iterator[str]:
-    """Yield the texts that belong together: labelled lines one below the other, a line with a decision, or else each sentence."""
+    """Yield the texts that belong together.
+
+    They are labelled lines one below the other, a line with a decision, or else each sentence.
+    """
     labelled: list[str] = []
     for line in (*plain_lines(text), ""):
         said = [" ".join(sentence.split()) for sentence in sentences(line)]

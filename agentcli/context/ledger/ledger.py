@@ -102,7 +102,10 @@ class Ledger:
     through: int = 0
 
     def file(self, path: str) -> FileFact | None:
-        """Return the fact about a file by its full path, or by the end of its path if only one file matches."""
+        """Return the fact about a file by its full path.
+
+        The end of its path is enough if only one file matches.
+        """
         exact = posixpath.normpath(path)
         alike = [fact for fact in self.files if fact.path == exact or same_file(fact.path, exact)]
         whole = [fact for fact in alike if fact.path == exact]
@@ -354,8 +357,9 @@ def _passed(ledger: Ledger, command: str, seq: int) -> Ledger:
 
 
 def _still_failing(former: TestFact | None, command: str, failed: bool) -> Iterator[str]:
-    """Yield the failing tests of earlier runs that this run did not include, or did not reach because it stopped at a
-    failure.
+    """Yield the failing tests of earlier runs that this run did not include or did not reach.
+
+    A run reaches no further test if it stopped at a failure.
     """
     known = former.failing if former else ()
     return (test for test in known if (failed and stops_early(command)) or not tries(command, test))

@@ -1,4 +1,7 @@
-"""Names of symbols and paths in a session, found by rules, for an index of the parts that a snapshot omits."""
+"""Names of symbols and paths in a session, found by rules.
+
+They are an index of the parts that a snapshot omits.
+"""
 
 from __future__ import annotations
 

@@ -107,7 +107,10 @@ def _effects(words: Sequence[str]) -> Iterator[tuple[EffectKind, str]]:
 
 
 def _edited_by_sed(words: Sequence[str]) -> Sequence[str]:
-    """Return the files of a `sed -i`: the words that are neither options, nor the script, nor the suffix that macOS wants after `-i`."""
+    """Return the files of a `sed -i`.
+
+    They are neither options, nor the script, nor the suffix that macOS wants after `-i`.
+    """
     files: list[str] = []
     scripted = False
     rest = iter(words)

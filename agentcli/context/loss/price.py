@@ -18,21 +18,28 @@ def faded(chance: float, age: int, loss: LossSettings) -> float:
 
 
 def is_worth(characters: int, chance: float, loss: LossSettings) -> bool:
-    """Return True if carrying this many characters costs less than the recalls that it saves, both per request in fresh
-    tokens.
+    """Return True if carrying this many characters costs less than the recalls that it saves.
+
+    Both costs are per request, in fresh tokens.
     """
     return characters * loss.token_rate * loss.carry_price <= chance * loss.recall_price
 
 
 def recall_cost(tokens: int, window: Window) -> float:
-    """Return the cost of one recall in fresh tokens, in a prompt of `tokens`: one more request, and the text that it returns."""
+    """Return the cost of one recall in fresh tokens, in a prompt of `tokens`.
+
+    A recall costs one more request, and the text that it returns.
+    """
     (write, read), output = window.limits.price_ratios, output_ratio(window.limits.prices)
     loss = window.settings.loss
     return tokens * read + loss.call_tokens * output + loss.recalled_tokens * write
 
 
 def priced(window: Window) -> LossSettings:
-    """Fill in the two prices that are not set from the model's own prices: 4,150 and 0.1 for most Claude models."""
+    """Fill in the prices that are not set from the model's own prices.
+
+    They are 4,150 and 0.1 for most Claude models.
+    """
     loss = window.settings.loss
     return replace(
         loss,

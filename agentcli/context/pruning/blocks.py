@@ -18,25 +18,29 @@ from agentcli.core.tool import UNKNOWN, Traits
 
 
 class ViewBlocks:
-    """The blocks of a view, numbered from the oldest. If a view has grown, only the new messages are read.
-
-    `outputs` are the numbers of outputs that may be cleared or are cleared, `standing` of the uncleared ones, `inputs` of calls
-    whose input may be cleared, `thoughts` of thoughts. `succeeded` are the ids of successful calls, `replies` and `prompts` the
-    seqs of the model's and the user's messages, `seqs` of all, `pinned` of pinned blocks; `answered` is the number of the block
-    up to which the model has answered.
-    """
+    """The blocks of a view, numbered from the oldest. If a view has grown, only the new messages are read."""
 
     blocks: list[Block]
     outputs: list[int]
+    """Numbers of outputs that may be cleared or are cleared."""
     standing: list[int]
+    """Numbers of outputs that may be cleared and are not."""
     inputs: list[int]
+    """Numbers of calls whose input may be cleared."""
     thoughts: list[int]
+    """Numbers of thoughts."""
     succeeded: set[str]
+    """Ids of successful calls."""
     replies: list[int]
+    """Seqs of the model's messages."""
     prompts: list[int]
+    """Seqs of the user's messages."""
     seqs: list[int]
+    """Seqs of all messages."""
     pinned: list[int]
+    """Seqs of pinned blocks."""
     answered: int
+    """Number of the block up to which the model has answered."""
     _messages: tuple[ViewMessage, ...]
 
     def __init__(self) -> None:
@@ -239,7 +243,10 @@ class Supersession:
             self._repeatable.setdefault(key, []).append(call.call_id)
 
     def _touched(self, path: str, call: ToolCall, traits: Traits, seq: int) -> None:
-        """Mark earlier edits and reads of a file as out of date after a call that read or changed it, and remember this call in their place."""
+        """Mark earlier edits and reads of a file as out of date after a call that read or changed it.
+
+        Remember this call in their place.
+        """
         edit, waiting = self._edited.pop(path, ""), self._reads.pop(path, ())
         if edit:
             self.edits[edit] = Outdated(f"{path} was {'changed' if traits.edits_files else 'read'} again later", seq)
@@ -271,7 +278,10 @@ def _lines(given: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def _key(call: ToolCall, traits: Traits) -> tuple[str, ...]:
-    """Return the key that two calls with the same meaning share, or an empty one if a repeated call may mean something else."""
+    """Return the key that two calls with the same meaning share.
+
+    It is empty if a repeated call may mean something else.
+    """
     from agentcli.context.ledger.command_results import is_test_run
 
     if traits.runs_commands and isinstance(command := traits.subject.of(call.input), str):

@@ -1,4 +1,4 @@
-"""Plan of a prune: what may be cleared and in which order, the reasons to clear it now, and the rule for when it pays."""
+"""Plan of a prune: its candidates in order, the reasons to clear them now, and the requests until it pays."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ from agentcli.core.tool import UNKNOWN
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An output, or the `input` of an edit, that may be cleared; `tokens` is the size that this frees.
-
-    `rank` 0 is out of date, 1 old, 2 live content of the newest turns, 3 the text of an error. `since` is the seq from which
-    it is out of date. `number` counts the blocks before it, `position` their tokens.
-    """
+    """An output, or the `input` of an edit, that may be cleared."""
 
     call_id: str
     number: int
+    """Number of blocks before it."""
     position: int
+    """Tokens of the blocks before it."""
     tokens: int
+    """The size that this frees."""
     rank: int
+    """0 is out of date, 1 old, 2 live content of the newest turns, 3 the text of an error."""
     since: int | None = None
+    """The seq from which it is out of date."""
     input: bool = False
 
 
@@ -96,12 +97,14 @@ class TokenLayout:
 
 
 def candidates(layout: TokenLayout) -> tuple[Candidate, ...]:
-    """Return all clearable outputs and inputs of edits, best first: out of date, then old, then live content, then errors.
+    """Return all clearable outputs and inputs of edits, best first: out of date, then old, then live content, then
+    errors.
 
-    Outputs that the model has not answered yet are never candidates, nor are the newest `auto_protect` tokens of outputs (on a
-    small window a quarter of it) unless they are out of date. After a successful edit the file itself has the content: its input
-    is a candidate beyond the newest `auto_protect` tokens of outputs and inputs, once its file was touched again or, if it is
-    large, once its turn has passed.
+    Outputs that the model has not answered yet are never candidates. Nor are the newest `auto_protect` tokens of
+    outputs, unless they are out of date. On a small window, a quarter of it is protected.
+
+    After a successful edit, the file itself has the content. Its input is a candidate beyond the newest `auto_protect`
+    tokens of outputs and inputs, once its file was touched again. A large input is one once its turn has passed.
     """
     rules, index = layout.window.settings.prune, layout.index
     outdated, protect = layout.window.superseded.outputs, layout.window.settings.protected(layout.window.usable)
@@ -156,8 +159,8 @@ def _failed(result: ToolResult) -> bool:
 class EditCost:
     """An edit of the sent history, in tokens.
 
-    `removed` are gone for good; `behind` follow the first changed byte and are written to the cache again; `thoughts` are
-    dropped because the edit invalidates them, and the model may have to think them again.
+    `removed` are gone for good. `behind` follow the first changed byte and are written to the cache again. `thoughts`
+    are dropped because the edit invalidates them, and the model may have to think them again.
     """
 
     removed: int
@@ -166,10 +169,10 @@ class EditCost:
 
 
 def requests_to_pay(edit: EditCost, write: float, read: float, output: float = 5.0) -> float:
-    """Return the requests after which an edit is cheaper than none: R·(w−r) / (S·r), or infinity if it never is.
+    """Return the requests after which an edit pays, R·(w−r) / (S·r); infinity if it never does.
 
-    `write`, `read` and `output` are prices in units of one fresh token. Dropped thoughts save tokens like everything removed,
-    and cost their rewriting once.
+    `write`, `read` and `output` are prices in units of one fresh token. Dropped thoughts save tokens like everything
+    removed, and cost their rewriting once.
     """
     saved = (edit.removed + edit.thoughts) * read
     cost = edit_cost(edit, write, read, output)
@@ -185,15 +188,14 @@ def edit_cost(edit: EditCost, write: float, read: float, output: float = 5.0) ->
 
 @dataclass(frozen=True, slots=True)
 class Pressure:
-    """Reasons to prune now although the cache is warm.
-
-    `free` says why the prune costs nothing (a cold cache, a switched model, a compaction), empty if it has a cost. `need` are
-    the tokens to remove for the next request to fit. `forced`: the user asks for it.
-    """
+    """Reasons to prune now although the cache is warm."""
 
     free: str = ""
+    """Why the prune costs nothing: a cold cache, a switched model, a compaction. Empty if it has a cost."""
     need: int = 0
+    """Tokens to remove so that the next request fits."""
     forced: bool = False
+    """True if the user requests it."""
 
 
 NONE = Pressure()
@@ -212,16 +214,19 @@ def by_price(window: Window, pressure: Pressure = NONE) -> tuple[Prune | None, s
 
 
 def pays_from(window: Window) -> int:
-    """Return the size in tokens below which nothing is cleared while the cache is warm: the protected tokens plus the least worth an edit.
+    """Return the size in tokens below which nothing is cleared while the cache is warm.
 
-    Above it, age and cost decide.
+    It is the protected tokens plus the least worth an edit. Above it, age and cost decide.
     """
     rules = window.settings.prune
     return window.settings.protected(window.usable) + worthwhile(rules, window.usable)
 
 
 def free_because(window: Window, now: datetime) -> str:
-    """Return the reason why an edit costs nothing now, or an empty text: the provider's cache has expired, or is another model's."""
+    """Return the reason why an edit costs nothing now, or an empty text.
+
+    The provider's cache has expired, or belongs to another model.
+    """
     model, lifetime = window.limits.model, window.limits.cache_lifetime
     for message in reversed(window.view.messages):
         if message.role != "assistant" or not message.model:
@@ -235,7 +240,10 @@ def free_because(window: Window, now: datetime) -> str:
 
 
 def warm_chance(window: Window, now: datetime) -> float:
-    """Return the chance that the provider's cache still has the prompt: it falls from 1 to 0 around the end of the cache's lifetime."""
+    """Return the chance that the provider's cache still has the prompt.
+
+    It falls from 1 to 0 around the end of the cache's lifetime.
+    """
     last = next((each for each in reversed(window.view.messages) if each.role == "assistant" and each.model), None)
     if last is None:
         return 1.0
@@ -299,7 +307,8 @@ def _first_images(
 def _images(layout: TokenLayout) -> Sequence[Candidate]:
     """Return the outputs with images that the model has answered, the oldest first.
 
-    Some servers count an image by the length of its data: what they report beyond the estimate is shared among the images.
+    Some servers count an image by the length of its data. The tokens that they report beyond the estimate are shared
+    among the images.
     """
     window, index = layout.window, layout.index
     sizes = {number: _image_data(layout.blocks[number].part) for number in index.standing}
@@ -344,9 +353,9 @@ def _free(layout: TokenLayout, ready: Sequence[Candidate], why: str) -> tuple[Se
 def _paying(layout: TokenLayout, ready: Sequence[Candidate]) -> tuple[Sequence[Candidate], str]:
     """Return the part of the queue, from some place on, that is due; nothing while waiting is cheaper.
 
-    An edit must be worth it and pay within the horizon. It is made once carrying the candidates has cost as much as the edit
-    itself: dead tokens gather all the time, and each edit rewrites the same tail, so this spacing is the cheapest (as with
-    stock and orders).
+    An edit must be worth it and pay within the horizon. It is made once carrying the candidates has cost as much as the
+    edit itself. Dead tokens gather all the time, and each edit rewrites the same tail. This spacing is therefore the
+    cheapest (as with stock and orders).
     """
     rules, limits = layout.window.settings.prune, layout.window.limits
     (write, read), output = limits.price_ratios, output_ratio(limits.prices)
@@ -370,5 +379,8 @@ def _paying(layout: TokenLayout, ready: Sequence[Candidate]) -> tuple[Sequence[C
 
 
 def worthwhile(rules: PruneSettings, usable: int) -> int:
-    """Return the tokens that an edit by `auto` must free in a window of so many usable tokens; never less than `least`."""
+    """Return the tokens that an edit by `auto` must free in a window of so many usable tokens.
+
+    They are never less than `least`.
+    """
     return max(rules.least, min(rules.minimum, int(usable * rules.minimum_share)))

@@ -54,10 +54,11 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """A word, or a name, path, number or quotation: its weight, and the sets of tokens of which one must occur whole."""
+    """A word, name, path, number or quotation."""
 
     weight: float
     options: tuple[frozenset[str], ...]
+    """Sets of tokens of which one must occur whole."""
     hard: bool = False
 
     def occurs(self, tokens: frozenset[str]) -> bool:
@@ -218,7 +219,10 @@ def _folded(text: str) -> str:
 
 
 def _keys(word: str) -> Iterator[str]:
-    """Yield what words of the same root have in common: their beginnings, in scripts with articles before the root also their ends."""
+    """Yield the parts that words of the same root share.
+
+    They are beginnings, and also ends in scripts with articles before the root.
+    """
     shortest = max(3, -(-len(word) * 3 // 5))
     yield word
     if word[0].isdigit() or len(word) > _WORD_LENGTH:
@@ -240,4 +244,7 @@ _CLAIM, _PAIR, _LONG = 3.0, 0.25, 6
 """Weight of a name, path, number or quotation; of a pair of characters; letters of a word that weighs 1."""
 _PASSAGE, _LONGEST, _WORD_LENGTH = 300, 600, 40
 _WIDEST, _MOST_VISITED, _TRIED = 500, 2_000, 12
-"""Places looked up for a word, places weighed for a sentence, and passages compared with it: the newest, then the best."""
+"""Maximum places looked up for a word, places weighed for a sentence, and passages compared with it.
+
+The newest passages come first, then the best.
+"""

@@ -43,11 +43,10 @@ def changed_paths(made: Sequence[Edit], most: int) -> tuple[str, ...]:
 
 
 def changed_code(made: Sequence[Edit], texts: Mapping[str, str], characters: int) -> str:
-    """Return the newest edits that are still in the files, each below its path and first line, in at most so many
-    characters.
+    """Return the newest edits that are still in the files, in at most so many characters.
 
-    `texts` has the current texts of files by path; without it, an edit counts until a later one of the file changes its
-    text.
+    Each is below its path and first line. `texts` has the current texts of files by path. Without it, an edit counts
+    until a later one of the file changes its text.
     """
     shown: list[str] = []
     left = characters

@@ -40,24 +40,28 @@ INDEX = "also_named"
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A snapshot's sections as items of one line each, which may cite the records that prove them (see `cite`).
+    """A snapshot's sections as items of one line each.
 
-    `rules` are the user's, byte for byte; no record proves `unverified`; `names` come from the omitted parts; `note`
-    explains how the snapshot was made; `covers` are the first and last seq that it covers.
+    An item may cite the records that prove it (see `cite`).
     """
 
     goal: str = ""
     rules: tuple[VerbatimText, ...] = ()
+    """The user's rules, byte for byte."""
     knowledge: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     actions: tuple[str, ...] = ()
     plan: tuple[str, ...] = ()
     unverified: tuple[str, ...] = ()
+    """Items that no record proves."""
     names: tuple[str, ...] = ()
+    """Names from the omitted parts."""
     decisions: tuple[VerbatimText, ...] = ()
     obsolete: tuple[str, ...] = ()
     note: str = ""
+    """Explains how the snapshot was made."""
     covers: tuple[int, int] = (0, 0)
+    """First and last seq that it covers."""
     code: str = ""
 
 
@@ -208,7 +212,10 @@ def fitting_rules(rules: Sequence[VerbatimText], characters: int) -> tuple[Verba
 
 
 def items(section: str) -> tuple[str, ...]:
-    """Return the items of a section, each on one line and without its bullet; a line without a bullet continues the item before it."""
+    """Return the items of a section, each on one line and without its bullet.
+
+    A line without a bullet continues the item before it.
+    """
     found: list[str] = []
     bulleted = bool(_BULLET.search(section))
     for line in section.splitlines():
@@ -223,11 +230,10 @@ def items(section: str) -> tuple[str, ...]:
 
 
 def trimmed(snapshot: Snapshot, characters: int) -> Snapshot:
-    """Return the snapshot in at most `characters` characters without rules, decisions and code; goal, rules and code
-    stay, and decisions take at most half as many.
+    """Return the snapshot in at most `characters` characters, not counting rules, decisions and code.
 
-    The least needed section is cut first, knowledge and the changed files last. Each cut adds a line with how much is
-    gone, so that nothing looks complete that is not.
+    Goal, rules and code stay, and decisions take at most half as many. The least needed section is cut first, knowledge
+    and the changed files last. Each cut adds a line that states how much is gone.
     """
     snapshot = replace(snapshot, decisions=fitting_decisions(snapshot.decisions, characters // 2))
     snapshot = _fewer_names(snapshot, characters)
@@ -283,7 +289,10 @@ def _section(name: str, lines: Sequence[str]) -> list[str]:
 
 
 def _inside(name: str, text: str) -> str | None:
-    """Return the text between a tag and its end; without an end, up to the next section or the end of the text."""
+    """Return the text between a tag and its end.
+
+    Without an end, it goes up to the next section or the end of the text.
+    """
     opening = re.search(rf"<{name}(?:\s[^<>]*)?>", text)
     if opening is None:
         return None

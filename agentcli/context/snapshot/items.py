@@ -1,4 +1,8 @@
-"""Summary as items: the items that a reply adds to the former snapshot or removes, with the records that prove them, and the items worth their tokens."""
+"""A summary as items.
+
+A reply adds items to the former snapshot or removes some, and cites the records that prove them. Only items that are
+worth their tokens stay.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +78,10 @@ def parse_items(reply: str) -> Delta | None:
 
 
 def numbered(former: Snapshot) -> str:
-    """Return the items of a snapshot that a delta may name, each with its id, without the lines from the ledger."""
+    """Return the items of a snapshot that a delta may name, each with its id.
+
+    Lines from the ledger are left out.
+    """
     lines = [f"goal: {former.goal}"]
     lines += [f"{number} {text}" for number, text in _ids(former).items()]
     return "\n".join(lines)
@@ -106,8 +113,8 @@ class Sources:
 def apply(delta: Delta, former: Snapshot | None, sources: Sources) -> tuple[Snapshot, tuple[Struck, ...]]:
     """Return the former snapshot with the proven items of a delta, and the sentences without proof.
 
-    An item of the former snapshot is removed only if the delta cites a record of the summarised part for it; the user's own
-    words only if that record is the user's.
+    An item of the former snapshot is removed only if the delta cites a record of the summarised part. The user's own
+    words are removed only if that record is the user's.
     """
     result = Sifted()
     gone = _obsolete(delta, former or Snapshot(), sources)

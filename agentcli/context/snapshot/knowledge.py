@@ -14,7 +14,7 @@ from agentcli.context.snapshot.verify import claims
 def merged_knowledge(former: Sequence[str], new: Iterable[str], obsolete: Sequence[str]) -> tuple[str, ...]:
     """Return the former items that are not obsolete, then the new items that add something.
 
-    Takes time linear in the number of items: each is compared only with the few that share most words with it.
+    Takes time linear in the number of items. Each is compared only with the few that share most words.
     """
     bare = [_bare(gone) for gone in obsolete]
     known = _Known()
@@ -57,7 +57,10 @@ class _Known:
 
 
 def _alike(item: str, old: str) -> bool:
-    """Return True if an item adds nothing to an old one: nearly the same words about the same names and numbers."""
+    """Return True if an item adds nothing to an old one.
+
+    It has nearly the same words about the same names and numbers.
+    """
     new_words, old_words = set(_bare(item).split()), set(_bare(old).split())
     if new_words <= old_words:
         return True

@@ -1,4 +1,7 @@
-"""Language of a text, guessed from its script and its short common words: precise enough to see that two texts differ."""
+"""Language of a text, guessed from its script and its short common words.
+
+The guess is precise enough to see that two texts differ.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,10 @@ def language(text: str) -> str:
 
 
 def may_be(text: str, name: str) -> bool:
-    """Return True if a text with too little prose to identify matches this language at least as well as any other."""
+    """Return True if a text matches this language at least as well as any other.
+
+    It serves texts with too little prose to identify.
+    """
     hits = _hits(_prose(text))
     return 0 < hits.get(name, 0) == max(hits.values())
 

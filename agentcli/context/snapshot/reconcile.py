@@ -89,7 +89,10 @@ def _files(ledger: Ledger, whys: dict[str, str], settings: SnapshotSettings) -> 
 
 
 def _settled(newest_first: Sequence[FileFact], cwd: str, settings: SnapshotSettings) -> Iterator[str]:
-    """Yield a line for each folder of files that are not listed one by one, with their number in each state."""
+    """Yield a line for each folder of files that are not listed one by one.
+
+    It gives their number in each state.
+    """
     folders: dict[str, list[FileFact]] = {}
     for fact in newest_first:
         folder = posixpath.dirname(_relative(fact.path, cwd))
@@ -193,7 +196,10 @@ def _actions(reported: Sequence[str], ledger: Ledger, settings: SnapshotSettings
 
 
 def _retold(item: str, commands: Iterable[CommandFact]) -> bool:
-    """Return True if an item is the ledger's own line for a command that it will report again, maybe with a newer outcome."""
+    """Return True if an item is the ledger's own line for a command that it will report again.
+
+    The new line may have a newer outcome.
+    """
     return item.startswith(tuple(f"`{text}` → " for command in commands for text in _spellings(command.command)))
 
 
@@ -273,7 +279,10 @@ def _spellings(command: str) -> set[str]:
 
 
 def is_lookup(command: str) -> bool:
-    """Return True if a command, or the ledger's line for it, only looks something up: its result soon loses its value."""
+    """Return True if a command, or the ledger's line for it, only looks something up.
+
+    Its result soon loses its value.
+    """
     return bool(_LOOKUP.match(_FOLDER.sub("", command.removeprefix("`"))))
 
 

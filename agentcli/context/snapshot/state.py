@@ -1,5 +1,6 @@
-"""State of the work instead of its history: a snapshot without lines that are out of date or that the view shows
-anyway.
+"""State of the work instead of its history.
+
+The snapshot has no lines that are out of date or that the view shows anyway.
 """
 
 from __future__ import annotations

@@ -59,7 +59,10 @@ def recite(message: ViewMessage, clip: int, longest: int) -> str:
 
 
 class _Recital:
-    """One message as text that can be cut to several lengths; `whole` is its uncut text with its tokens, None until counted."""
+    """One message as text that can be cut to several lengths.
+
+    `whole` is its uncut text with its tokens, None until counted.
+    """
 
     __slots__ = ("_heading", "_pieces", "longest", "whole")
 

@@ -1,10 +1,11 @@
-"""Verification of a model's summary against its sources, sentence by sentence; a claim's kind decides how strictly it
-is checked.
+"""Verification of a model's summary against its sources, sentence by sentence.
 
-A permission, a person's wish and a rule need a record that contains most of the sentence, with all names, paths and
-numbers. What the user wants is stated only in the user's own words: a sentence that is closest to their words becomes a
-quotation of them. A permission without a record is struck. A success without a record is listed as unverified.
-Descriptions, plans, findings and reasons stay; names in them that no record contains are marked.
+A claim's kind decides how strictly it is checked. A permission, a person's wish and a rule need a record. It must
+contain most of the sentence, with all names, paths and numbers. A wish of the user is stated only in the user's own
+words. A sentence that is closest to their words becomes a quotation of them.
+
+A permission without a record is struck. A success without a record is listed as unverified. Descriptions, plans,
+findings and reasons stay; names in them that no record contains are marked.
 """
 
 from __future__ import annotations
@@ -43,16 +44,16 @@ class Struck:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A sentence in acceptable form, or the reason why it does not stand; `doubtful` if it is then listed as unverified.
-
-    `words` is only the quotation if the sentence was replaced by the user's words. `seq` is the record that shows it, 0 if unknown.
-    """
+    """A sentence in acceptable form, or the reason why it does not stand."""
 
     text: str = ""
     why: str = ""
     doubtful: bool = False
+    """True if it is then listed as unverified."""
     seq: int = 0
+    """The record that shows it; 0 if unknown."""
     words: str = ""
+    """The quotation alone, if the user's words replaced the sentence."""
 
 
 @dataclass(slots=True)
@@ -76,8 +77,8 @@ _DEFAULT = SnapshotSettings()
 class Evidence:
     """Sources that a summary may use: the summarised part, the ledger, and the verified snapshot before.
 
-    `longest` is the length in characters of the longest acceptable sentence, `user_texts` the user's own words: all that a
-    summary may quote of the user's will. A plain text counts as said by the agent.
+    `longest` is the length in characters of the longest acceptable sentence. `user_texts` are the user's own words; a
+    summary may quote the user's will only from them. A plain text counts as the agent's.
     """
 
     def __init__(
@@ -98,7 +99,7 @@ class Evidence:
         self._numbers = frozenset(number.replace(",", "") for number in _NUMBER.findall(each))
 
     def supports(self, claim: str) -> bool:
-        """Return True if a path, command, number, identifier or quotation occurs as a whole, whatever its case and spacing."""
+        """Return True if a path, command, number, identifier or quotation occurs whole, in any case and spacing."""
         claim = " ".join(claim.split()).strip("`")
         if not claim:
             return True
@@ -121,12 +122,13 @@ class Evidence:
         return None
 
     def anchors(self, sentence: str, cited: Iterable[int] = ()) -> tuple[Anchor | None, Anchor | None]:
-        """Return the best anchor of a sentence in the user's words and elsewhere; `cited` are steps that it names as proof."""
+        """Return a sentence's best anchors in the user's words and elsewhere; `cited` are the steps it names as proof."""
         return self._index.of(sentence, tuple(claims(sentence)), cited)
 
     def knows(self, claim: str, *, is_code: bool) -> bool:
-        """Return True if a name, path or number occurs, or if all words and numbers of an expression or a quotation
-        occur.
+        """Return True if a name, path or number occurs.
+
+        For an expression or a quotation, all its words and numbers must occur.
         """
         bare = _ENDING.sub("", claim.strip("*`")) or claim
         if self.supports(claim) or self.supports(bare):
@@ -199,7 +201,7 @@ def verified_goal(goal: str, evidence: Evidence, result: Sifted) -> str:
 
 
 def verified_text(summary: str, evidence: Evidence) -> tuple[str, tuple[str, ...], tuple[Struck, ...]]:
-    """Return a summary in its own form, with marks where the records lack something; then the unverified and the refused sentences."""
+    """Return a summary in its form, with marks where records lack something; then unverified and refused sentences."""
     result = Sifted()
     lines = []
     for line in summary.splitlines():
@@ -235,8 +237,7 @@ def unsupported(sentence: str, evidence: Evidence) -> str:
 def claims(sentence: str) -> Iterator[str]:
     """Yield each checkable claim of a sentence once: code, quotations, addresses, paths, options, identifiers, numbers."""
     rest = sentence
-    # In a text without such scripts, every word character is a letter, and that pattern compiles in a tenth of the
-    # time.
+    # In a text without such scripts, every word character is a letter. That pattern compiles in a tenth of the time.
     for pattern in _claim_patterns(_LETTER if max(sentence, default="") >= _UNSPACED else r"\w"):
         found = list(pattern.finditer(rest))
         yield from (text for text in (_claimed(match) for match in found) if text.casefold() not in _PLAIN_WORDS)
@@ -321,9 +322,7 @@ def _touches(elsewhere: Anchor | None, by_user: Anchor | None) -> bool:
 
 
 def _bears(anchor: Anchor, least: float) -> bool:
-    """Return True if an anchor outside the user's words is enough: a tool's output proves nothing unless it contains a
-    name.
-    """
+    """Return True if an anchor outside the user's words is enough; a tool's output must contain a name."""
     enough = anchor.share >= least and anchor.weight >= _LEAST_WEIGHT and anchor.complete
     return enough and (anchor.named or anchor.source.speaker != "tool")
 
@@ -333,8 +332,9 @@ def _spoken(text: str) -> Iterator[str]:
 
 
 def _quoted(line: str, start: int, end: int) -> str:
-    """Return the complete sentences around the words from `start` to `end` of a line: half a sentence can mean the
-    opposite.
+    """Return the complete sentences around the words from `start` to `end` of a line.
+
+    Half a sentence can mean the opposite.
     """
     place, whole = 0, []
     for sentence in sentences(line):
@@ -371,11 +371,10 @@ _ENDING = re.compile(r"\([^()]*\)\Z")
 _IS_NAME = re.compile(r"[\w./:@#-]+")
 _IS_PATH = re.compile(r"\S*\w\.[A-Za-z]\w{0,4}\Z|\A[~/]")
 _SHARE, _STEP_SHARE, _LEAVE_SHARE, _WILL_SHARE, _TOUCHED = 0.6, 0.4, 0.8, 0.45, 0.25
-"""Share of a sentence that one passage must contain: to stand, as a step of the plan, as a permission, as a quotation,
-as unverified.
+"""Share of a sentence that one passage must contain.
 
-In a long session, some passage contains most words of any sentence. So a permission needs a passage that contains
-nearly all.
+It lets the sentence stand, be a step of the plan, a permission, a quotation, or unverified. In a long session, some
+passage contains most words of any sentence. So a permission needs a passage that contains nearly all.
 """
 _LEAST_WEIGHT = 1.5
 """Minimum weight of the common words: below it, a passage proves nothing."""

@@ -1,5 +1,7 @@
-"""Tokens per character of each model, learned from reported usage; and sizes of the messages between two replies, which
-need no estimate."""
+"""Tokens per character of each model, learned from reported usage.
+
+Sizes of the messages between two replies need no estimate.
+"""
 
 from __future__ import annotations
 
@@ -136,7 +138,10 @@ def _same_prefix(earlier: int, later: int, edits: Sequence[int]) -> bool:
 
 
 def _base(seq: int, message: Message, size: Size) -> tuple[tuple[int, int], float, int]:
-    """Return the start of the next addition: after the reply if it is whole, else after its prompt with the received parts added."""
+    """Return the start of the next addition.
+
+    It is after the reply if that is whole. Otherwise, it is after its prompt with the received parts added.
+    """
     usage = message.usage or Usage()
     if is_whole(message):
         return (seq, usage.total), 0.0, 0

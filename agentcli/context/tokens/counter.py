@@ -1,5 +1,6 @@
-"""Token counts: of parts, of views and the beginnings of requests as sums, and of a prompt from the provider's last
-report.
+"""Token counts of parts, views, beginnings of requests and prompts.
+
+Counts of views and beginnings are sums. The count of a prompt starts from the provider's last report.
 """
 
 from __future__ import annotations
@@ -85,7 +86,10 @@ class RunningSizes:
         return self._sizes[number + 1], self._parts[number + 1]
 
     def newest_result(self, least: float, end: int) -> int:
-        """Return the number of the newest message before `end` with a tool result of at least this size; -1 if there is none."""
+        """Return the number of the newest message before `end` with a tool result of at least this size.
+
+        Return -1 if there is none.
+        """
         for number in range(end - 1, -1, -1):
             if self._largest[number + 1] < least:
                 return -1
@@ -97,11 +101,14 @@ class RunningSizes:
 
 @dataclass(frozen=True, slots=True)
 class RequestSizes:
-    """Tokens of the messages of a request: `running` in the estimator's units, `rate` tokens for one unit and `per_block` for each part."""
+    """Tokens of the messages of a request."""
 
     running: RunningSizes
+    """Sizes in the estimator's units."""
     rate: float
+    """Tokens for one unit."""
     per_block: float
+    """Tokens for each part."""
 
     def through(self, number: int) -> int:
         """Return the tokens of the messages up to and including a message."""
@@ -109,12 +116,15 @@ class RequestSizes:
         return round(size * self.rate + parts * self.per_block)
 
     def newest_result(self, least: int, end: int) -> int:
-        """Return the number of the newest message before `end` with a tool result of at least `least` tokens; -1 if there is none."""
+        """Return the number of the newest message before `end` with a tool result of at least `least` tokens.
+
+        Return -1 if there is none.
+        """
         return self.running.newest_result((least - self.per_block) / self.rate, end)
 
     @property
     def snapshot(self) -> int:
-        """Number of the first message with a text of the compactor, or of the one after a provider's summary; -1 if there is none."""
+        """Number of the first message with a text of the compactor, or after a provider's summary; -1 if none."""
         return self.running.snapshot
 
 
@@ -207,7 +217,10 @@ class TokenCounter:
         return self._tokens(self._message_units(message), message)
 
     def each(self, messages: Sequence[ViewMessage]) -> Sequence[int]:
-        """Return the tokens of each of the messages, cached because a planner and the check of its plan ask for the same ones."""
+        """Return the tokens of each of the messages.
+
+        They are cached, because a planner and the check of its plan need the same ones.
+        """
         for known, rule, sizes in self._each:
             if known is messages and rule is self.rule:
                 return sizes
@@ -226,7 +239,7 @@ class TokenCounter:
 
         The calibrated estimator uses the usage reported with the last reply, and estimates later additions and prunes.
         Right after a compaction, it uses the reported sizes of the messages that stayed. An estimate of more than
-        `doubt` times the report wins, because some servers report only tokens that were not in their own cache.
+        `doubt` times the report wins. Some servers report only tokens that were not in their own cache.
         """
         if self._known is not None and self._known[0] is view:
             return self._known[1]

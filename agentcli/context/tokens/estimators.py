@@ -19,7 +19,10 @@ _TIKTOKEN = TiktokenSettings()
 
 
 class Estimator(Protocol):
-    """A rule in two steps: `size` measures a text once, in the rule's own unit; the size times `rate` gives tokens."""
+    """A rule in two steps.
+
+    `size` measures a text once, in the rule's own unit. The size times `rate` gives tokens.
+    """
 
     @property
     def name(self) -> str:
@@ -82,7 +85,7 @@ class Chars4:
 
 @dataclass(frozen=True, slots=True)
 class Shannon:
-    """Shannon's rule: a quarter of the characters (a third for code), 5 for each message, and a tenth of the sum."""
+    """Shannon's rule: a quarter of the characters (a third for code), 5 for each message, plus a tenth."""
 
     name: str = "shannon"
     note: str = ""
