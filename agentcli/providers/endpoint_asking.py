@@ -108,7 +108,7 @@ class Asking(threading.Thread):
                 return json.loads(self._read(reply))
         except urllib.error.HTTPError as error:
             error.close()
-            raise InputError(f"{name} answers {error.code} to the question for its models.") from None
+            raise InputError(f"{name} answered {error.code} when asked for its models.") from None
         except (ValueError, RecursionError):
             raise InputError(f"{name} does not answer with a list of models at {bare(url)}.") from None
         except OSError as error:

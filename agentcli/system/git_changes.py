@@ -112,7 +112,7 @@ class _Git:
             return head
         found = next((name for name in ("main", "master", "trunk", "develop") if self.is_branch(name)), "")
         if not found:
-            raise InputError("Against which branch? Give its name.")
+            raise InputError("No main branch was found. Name the branch to compare with.")
         return found
 
     def working_tree(self, base: str) -> str:

@@ -140,12 +140,12 @@ class Reply:
     def _block(self, event: Mapping[str, Any]) -> _Block:
         block = self._open.get(_index(event))
         if block is None:
-            raise ValueError("a block continues that had not begun")
+            raise ValueError("a block continues without a start")
         return block
 
     def _start(self, index: int, begun: Json) -> Iterator[StreamEvent]:
         if index in self._open:
-            raise ValueError("a block begins that had begun already")
+            raise ValueError("a block starts twice")
         block = self._open[index] = _Block(begun, signature=_text(begun.get("signature") or ""))
         match block.kind:
             case "tool_use":
@@ -228,7 +228,7 @@ def _index(event: Mapping[str, Any]) -> int:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError("a text that is none")
+        raise TypeError("a text field is not text")
     return value
 
 

@@ -102,7 +102,7 @@ class Reply:
         if not self._finish:
             raise ModelError("The reply was cut off.", "network", begun=True)
         if self._finish == "MISSING_THOUGHT_SIGNATURE":
-            raise ModelError("The provider misses a thought signature in the history.", "signature")
+            raise ModelError("A thought signature is missing from the history.", "signature")
         yield from self._flush()
         # A call arrives in one piece, so an unknown finish reason after complete calls is harmless. Some servers invent
         # their own.

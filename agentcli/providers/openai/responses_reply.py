@@ -192,7 +192,7 @@ class Reply:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError("a text that is none")
+        raise TypeError("a text field is not text")
     return value
 
 

@@ -159,7 +159,7 @@ class ScriptedModel:
         if number < len(self._script):
             return self._script[number]
         if self._then == "fail" or not self._script:
-            raise ModelError("The script is used up.", "bad_request")
+            raise ModelError("The script has no more replies.", "bad_request")
         return self._script[number % len(self._script)] if self._then == "loop" else self._script[-1]
 
     def _numbered(self, reply: Reply, request: Request) -> Reply:
