@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError, ConfigError, InputError, UsageError
 from agentcli.program.extensions import PLUGINS_FILE
 from agentcli.program.options import Options
@@ -96,6 +97,12 @@ class Project:
         from agentcli.program.config.general import General
 
         return (self.cwd, *map(folder_named, (*self.config[General].add_dirs, *self.options.add_dirs)))
+
+    def add_folder(self, folder: Path) -> None:
+        """Add a folder to the workspace of this run. Sessions opened from now on have it."""
+        self.options = replace(self.options, add_dirs=(*self.options.add_dirs, str(folder)))
+        self.__dict__.pop("roots", None)
+        self.leave_out(self.roots)
 
     @property
     def home(self) -> Path:

@@ -23,6 +23,9 @@ SAME: Mapping[str, str] = {
     **dict.fromkeys(("todos", "todo-list"), "todo"),
     **dict.fromkeys(("continue", "switch", "conversation"), "resume"),
     **dict.fromkeys(("schedule", "routines"), "every"),
+    **dict.fromkeys(("directory", "dir", "list-dirs"), "add-dir"),
+    **dict.fromkeys(("cwd", "move"), "cd"),
+    **dict.fromkeys(("restart", "reload-plugins"), "reload"),
     "themes": "theme",
     **dict.fromkeys(("plan", "planning"), "mode plan"),
     **dict.fromkeys(("allow-all", "yolo"), "mode yolo"),
@@ -41,13 +44,12 @@ SAME: Mapping[str, str] = {
 
 _KEYS = "`agentcli auth set` stores a key, `agentcli auth remove` removes it."
 _UPDATES = "Update agentcli with what installed it, such as `pip install -U agentcli`."
-_FOLDERS = "`agentcli --add-dir DIR` adds a folder at the start."
+_FOLDERS = "/add-dir adds a folder to the workspace."
 _EDITORS = "`agentcli acp` connects editors; see /help editors."
 INSTEAD: Mapping[str, str] = {
     **dict.fromkeys(("login", "logout", "auth", "connect", "user", "setup-bedrock", "setup-vertex"), _KEYS),
     **dict.fromkeys(("update", "upgrade"), _UPDATES),
-    **dict.fromkeys(("add-dir", "directory", "dir", "list-dirs", "sandbox-add-read-dir"), _FOLDERS),
-    **dict.fromkeys(("cd", "cwd", "move"), "`agentcli -C DIR` works in another folder."),
+    **dict.fromkeys(("sandbox-add-read-dir",), _FOLDERS),
     **dict.fromkeys(("ide", "desktop"), _EDITORS),
     **dict.fromkeys(("statusline", "footer"), "The setting ui.status_command sets it: /config ui.status_command."),
     **dict.fromkeys(("sandbox", "setup-default-sandbox"), "The setting sandbox sets it: /config sandbox."),
@@ -57,7 +59,6 @@ INSTEAD: Mapping[str, str] = {
     **dict.fromkeys(("shell", "bash", "run"), "!cmd runs a command."),
     **dict.fromkeys(("chat", "save"), "Sessions are stored by themselves; /rename names one, /resume continues one."),
     **dict.fromkeys(("security-review", "ultrareview"), "/review reviews changes; text after it says what to look for."),
-    **dict.fromkeys(("restart",), "End agentcli, then `agentcli resume --last` continues here."),
     **dict.fromkeys(("stop", "clean"), "/tasks lists background commands."),
 }  # fmt: skip
 """What there is in place of a command of another agent."""

@@ -1,0 +1,54 @@
+"""Slash commands on the workspace of the open session: its folders, and where commands start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from agentcli.core.record import Settings
+from agentcli.frontends.commands.base import CommandContext, terminal_command
+from agentcli.program.commands import Item, Terminal
+from agentcli.program.consent import reopened
+from agentcli.program.project import folder_named
+
+_NOT_STORED = "This session is not stored. Restart agentcli instead."
+
+
+def folders(context: Terminal) -> Sequence[Item]:
+    """Return the folders of the workspace as completions."""
+    return [Item(str(root), "") for root in context.program.roots]
+
+
+@terminal_command("Work", arguments=folders)
+async def add_dir(context: CommandContext, folder: str) -> None:
+    """Add a folder to the workspace of this session: /add-dir [DIR]
+
+    Without DIR, list the folders. The setting `add_dirs` adds folders to every session.
+    """
+    if folder:
+        await _add(context, _named(context, folder))
+    context.say("Workspace:", *(f"  {root}" for root in context.program.roots))
+
+
+@terminal_command("Work", arguments=folders)
+async def cd(context: CommandContext, folder: str) -> None:
+    """Change the folder in which commands start: /cd [DIR]
+
+    A folder outside the workspace is added to it. Without DIR, show the folder.
+    """
+    if folder:
+        target = _named(context, folder)
+        if not any(target.is_relative_to(root) for root in context.program.roots):
+            await _add(context, target)
+        context.show_events([context.session.core.record(Settings(folder=str(target)))])
+    context.say(f"Commands start in {context.session.core.folder.now}.")
+
+
+def _named(context: CommandContext, folder: str) -> Path:
+    """Return the folder that a person names. Raises UsageError if there is none."""
+    return folder_named(str(context.session.core.folder.now / Path(folder).expanduser()))
+
+
+async def _add(context: CommandContext, folder: Path) -> None:
+    context.program.add_folder(folder)
+    await context.move_to(reopened(context.program, context.session, _NOT_STORED))
