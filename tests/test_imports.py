@@ -226,6 +226,7 @@ def test_a_run_with_gemini_loads_no_other_sdk(tmp_path: Path) -> None:
 PARSING = (
     "agentcli.program.extras",
     "agentcli.frontends.cli",
+    "agentcli.frontends.opening",
     "agentcli.core",
     "agentcli.program.command_line",
     "agentcli.program.options",

@@ -1,22 +1,26 @@
-"""Open the project or the program of a run, with all features and their settings."""
+"""Open the project or the program of a run, with all features and their settings.
+
+Every command imports this module, also to print its help, so it imports the rest when a command runs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from agentcli.program.options import Options
-from agentcli.program.project import Project
-
 if TYPE_CHECKING:
     from agentcli.program.config.schema import Schema
     from agentcli.program.feature import Feature
     from agentcli.program.front_end import FrontEnd
+    from agentcli.program.options import Options
     from agentcli.program.program import Program
+    from agentcli.program.project import Project
 
 
 def project_of(options: Options, env: Mapping[str, str] | None = None) -> Project:
     """Return the project of a run. Raise UsageError if its folder does not exist, InputError if the current one has been removed."""
+    from agentcli.program.project import Project
+
     return Project(options, all_settings, env)
 
 

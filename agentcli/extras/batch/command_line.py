@@ -14,6 +14,7 @@ import typer
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.text.words import did_you_mean, near_names, plural
+from agentcli.frontends.opening import program_of, project_of
 from agentcli.program.command_line.flags import (
     Allow,
     Deny,
@@ -216,7 +217,6 @@ def _plan(asked: BatchFlags, folder: Path) -> Plan:
 def _kinds(plan: Plan, tasks: tuple[Task, ...]) -> tuple[str, ...]:
     """Return the wire formats of the tasks' models."""
     from agentcli.extras.batch import mirrors
-    from agentcli.frontends.opening import program_of
 
     kinds = set()
     for repo, model, own in dict.fromkeys((task.repo, task.model, task.settings) for task in tasks):
@@ -280,7 +280,6 @@ def report(
     import json
 
     from agentcli.extras.batch.results import load, predictions, write_pages, write_report
-    from agentcli.frontends.opening import project_of
 
     if form not in ("html", "jsonl", "swebench"):
         raise UsageError(f"There is no format {form!r}. Use html, jsonl or swebench.")

@@ -15,6 +15,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.text.words import did_you_mean, near_names, plural
 from agentcli.extras.importers.config import PROGRAMS
+from agentcli.frontends.opening import program_of, project_of
 from agentcli.program.command_line.flags import InProject, Json, taking
 from agentcli.program.command_line.output import aside, confirmed, say, say_json
 from agentcli.program.command_line.printing import Column, print_table
@@ -65,7 +66,6 @@ def import_sessions(asked: ImportFlags) -> None:
     It reads sessions of agentcli, Claude Code, Codex, Gemini CLI, opencode and pi, each once. PATH is a session file, a folder of them, or - for stdin; --from finds those that a program keeps.
     """
     from agentcli.extras.importers.sessions.import_run import ImportRun
-    from agentcli.frontends.opening import project_of
     from agentcli.sessions.info import name_of
 
     context = project_of(Options(cwd=asked.cwd))
@@ -246,7 +246,6 @@ def import_config(
     copied: variables take their place. It can be run again.
     """
     from agentcli.extras.importers.config.import_run import carry_out, import_plan, lines
-    from agentcli.frontends.opening import program_of
 
     for name in programs or ():
         if name not in PROGRAMS:

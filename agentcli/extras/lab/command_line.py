@@ -13,6 +13,7 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.words import plural
+from agentcli.frontends.opening import program_of
 from agentcli.program.command_line.flags import InProject, Json, OfModel, Set, taking
 from agentcli.program.command_line.output import say, say_json
 from agentcli.program.command_line.printing import Column, on_terminal, print_styled, print_table
@@ -74,7 +75,6 @@ def compare(sessions: Sessions, asked: CompareFlags) -> None:
     from agentcli.extras.lab import page, plot
     from agentcli.extras.lab import points as price_points
     from agentcli.extras.lab.compare import compare as compare_policies
-    from agentcli.frontends.opening import program_of
 
     program = program_of(Options(cwd=asked.cwd, model=asked.model, settings=tuple(asked.settings or ())))
     past = {name: program.sessions.past(name) for name in sessions}
@@ -239,7 +239,6 @@ def what_if(
     Its prices and cache rules are applied to the session's requests; needs no key.
     """
     from agentcli.extras.lab.what_if import what_if as replayed
-    from agentcli.frontends.opening import program_of
 
     if not model:
         raise UsageError("With which model? Add -m MODEL; `agentcli models` lists them.")

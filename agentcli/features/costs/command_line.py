@@ -13,8 +13,8 @@ import typer
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.core.text.words import plural
+from agentcli.program.command_line import program_of
 from agentcli.program.command_line.flags import AllProjects, InFolder, Json
-from agentcli.program.command_line.opening import program_of
 from agentcli.program.command_line.output import say, say_json
 from agentcli.program.command_line.printing import Column, console, on_terminal, print_table
 from agentcli.program.command_line.progress import Progress

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentcli.core.errors import InputError, UsageError
+from agentcli.program.command_line import program_of
 from agentcli.program.command_line.flags import InFolder, Json, Trust
 from agentcli.program.command_line.output import confirmed, say, say_json
 from agentcli.program.options import Options
@@ -28,7 +29,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="the extension's name"
 @app.command("list")
 def list_extensions(cwd: InFolder = "", trust: Trust = False, json: Json = False) -> None:
     """List the extensions with what they add, and their faults."""
-    program = _program(Options(cwd=cwd, trust=trust))
+    program = program_of(Options(cwd=cwd, trust=trust))
     loaded = _loaded(program)
     if json:
         say_json({"extensions": [_as_json(one) for one in loaded.all], "notes": [*loaded.left_out]})
@@ -116,7 +117,7 @@ def try_on(
 
     The exit code is 1 if it has a fault. With SESSION, its handlers get the prompts, calls and results of that session, and their answers are listed.
     """
-    program = _program(Options(cwd=cwd, extensions=(file,), no_session=True, model="demo"))
+    program = program_of(Options(cwd=cwd, extensions=(file,), no_session=True, model="demo"))
     loaded = _loaded(program)
     made = next(one for one in loaded.all if one.source.place == "flag")
     from agentcli.features.extensions.commands import line
@@ -165,12 +166,6 @@ def _as_json(one: Extension) -> dict[str, object]:
         "events": [*dict.fromkeys(use.event for _, use in one.handlers)],
         "faults": one.faults,
     }
-
-
-def _program(options: Options) -> Program:
-    from agentcli.program.command_line.opening import program_of
-
-    return program_of(options)
 
 
 def _loaded(program: Program) -> LoadedRun:

@@ -12,8 +12,8 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import UsageError
 from agentcli.core.text.words import did_you_mean, near_names
 from agentcli.features.hooks.files import EVENTS, configured
+from agentcli.program.command_line import program_of
 from agentcli.program.command_line.flags import InFolder, Json, taking
-from agentcli.program.command_line.opening import program_of
 from agentcli.program.command_line.output import say, say_json
 from agentcli.program.command_line.printing import Column, print_table
 from agentcli.program.options import Options

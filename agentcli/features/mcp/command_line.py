@@ -15,8 +15,8 @@ from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import display_path, safe, safe_line
 from agentcli.core.text.words import did_you_mean, near_names
 from agentcli.features.mcp.transport import NAMES, STDIO, TRANSPORTS, Kind, reaching
+from agentcli.program.command_line import program_of
 from agentcli.program.command_line.flags import InFolder, Json
-from agentcli.program.command_line.opening import program_of
 from agentcli.program.command_line.output import say, say_json
 from agentcli.program.command_line.printing import Column, print_table
 from agentcli.program.options import Options

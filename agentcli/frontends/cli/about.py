@@ -11,6 +11,7 @@ import typer
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe
 from agentcli.core.text.words import plural
+from agentcli.frontends.opening import program_of
 from agentcli.program.command_line.flags import InFolder, Json, Set, Trust
 from agentcli.program.command_line.output import confirmed, say, say_json
 from agentcli.program.command_line.printing import Column, console, on_terminal, print_table
@@ -60,7 +61,6 @@ def _list_offered(name: str, json: bool) -> None:
     from agentcli.agent.setup import fitting
     from agentcli.context.tokens.estimators import Chars4
     from agentcli.core.codec.encode import dumps
-    from agentcli.frontends.opening import program_of
 
     program = program_of(Options())
     model, tokens_of = program.models.spec(name), Chars4().size
@@ -93,7 +93,6 @@ def show(
     cwd: InFolder = "",
 ) -> None:
     """List all settings with their values, as TOML."""
-    from agentcli.frontends.opening import program_of
     from agentcli.program.config.toml_text import toml_key, toml_value
 
     settings = program_of(Options(cwd=cwd, trust=trust, settings=tuple(settings_given or ()))).config
@@ -128,8 +127,6 @@ def say_toml(lines: Iterable[str]) -> None:
 @config.command("get")
 def get(key: Key, settings_given: Set = None, trust: Trust = False, cwd: InFolder = "") -> None:
     """Print one setting."""
-    from agentcli.frontends.opening import program_of
-
     asked = Options(cwd=cwd, trust=trust, settings=tuple(settings_given or ()))
     value = _plain(program_of(asked).config.get(key))
     if isinstance(value, list | dict | bool):
@@ -179,7 +176,6 @@ def doctor(
     if coming_from:
         _say_differences(coming_from, cwd, json)
         return
-    from agentcli.frontends.opening import program_of
     from agentcli.program.doctor import diagnose
 
     with Progress("Checking records") as progress:
@@ -202,8 +198,6 @@ def _say_differences(name: str, cwd: str, json: bool) -> None:
 
     The folder counts as trusted for it; nothing is started.
     """
-    from agentcli.frontends.opening import program_of
-
     if name != "claude":
         raise UsageError(f"--from takes claude, not {name!r}.")
     found = extra("differences from claude")(program_of(Options(cwd=cwd, trust=True)))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentcli.core.errors import UsageError
+from agentcli.frontends.opening import program_of
 from agentcli.program.command_line.output import say
 from agentcli.program.command_line.printing import Column, print_table
 from agentcli.program.options import Options
@@ -40,7 +41,6 @@ def set_key(
     If the package `keyring` is installed, the key goes to the system's keyring. Otherwise it goes to a file that only
     you can read. With piped input, the key is read from stdin.
     """
-    from agentcli.frontends.opening import program_of
     from agentcli.program.keys import checked, try_key
     from agentcli.providers.settings import key_variables
     from agentcli.system.key_store import KeyStore, checked_account, entry_of
@@ -65,7 +65,6 @@ def set_key(
 @app.command("list")
 def list_keys() -> None:
     """List providers and where their keys come from."""
-    from agentcli.frontends.opening import program_of
     from agentcli.providers.settings import key_variables
     from agentcli.system.key_store import KeyStore
 
@@ -85,7 +84,6 @@ def list_keys() -> None:
 @app.command("remove")
 def remove_key(provider: Provider, account: Account = "") -> None:
     """Remove a stored key."""
-    from agentcli.frontends.opening import program_of
     from agentcli.system.key_store import KeyStore, entry_of
 
     program = program_of(Options())

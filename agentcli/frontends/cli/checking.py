@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentcli.core.text.words import plural
+from agentcli.frontends.opening import project_of
 from agentcli.program.command_line.flags import InProject, Json
 from agentcli.program.command_line.output import say, say_json
 from agentcli.program.command_line.progress import Progress
@@ -30,7 +31,6 @@ def check(
     cwd: InProject = "",
 ) -> None:
     """Check sessions for damage; --repair fixes them."""
-    from agentcli.frontends.opening import project_of
     from agentcli.sessions.integrity import check as examine
     from agentcli.sessions.integrity import repair as mend
     from agentcli.sessions.integrity import report_to_json

@@ -13,6 +13,7 @@ import typer
 
 from agentcli.core.errors import InputError
 from agentcli.core.sanitise import safe_line
+from agentcli.frontends.opening import program_of
 from agentcli.program.command_line.flags import InProject, Json, OfModel, Set
 from agentcli.program.command_line.output import say, say_json
 from agentcli.program.command_line.printing import Column, console, on_terminal, print_styled, print_table
@@ -156,8 +157,6 @@ def _ranges(numbers: Sequence[int]) -> str:
 
 
 def _program(cwd: str, model: str, settings: list[str] | None) -> Program:
-    from agentcli.frontends.opening import program_of
-
     return program_of(Options(cwd=cwd, model=model, settings=tuple(settings or ())))
 
 

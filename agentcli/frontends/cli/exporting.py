@@ -14,6 +14,7 @@ import typer
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import safe
+from agentcli.frontends.opening import project_of
 from agentcli.program.command_line.flags import InProject, taking
 from agentcli.program.command_line.output import aside, say
 from agentcli.program.command_line.progress import Progress
@@ -64,7 +65,6 @@ def export(
     `agentcli sessions import` reads the JSON. ATIF v1.8 is the trajectory format of Harbor; it includes the sessions of subagents.
     """
     from agentcli.core.text.secrets import known_secrets
-    from agentcli.frontends.opening import project_of
     from agentcli.sessions.exporting import AGENTS, Redactor
     from agentcli.system.key_store import KeyStore
 

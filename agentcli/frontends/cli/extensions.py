@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentcli.core.sanitise import display_path, safe, safe_line
+from agentcli.frontends.opening import project_of
 from agentcli.program.command_line.flags import InFolder, Json, Trust
 from agentcli.program.command_line.output import say_json
 from agentcli.program.command_line.printing import Column, print_styled, print_table
@@ -56,8 +57,6 @@ def list_agents(json: Json = False, cwd: InFolder = "", trust: Trust = False) ->
 
 def _found(cwd: str, trust: bool) -> Extensions:
     """Return the extensions of a folder; print the notes about them on stderr."""
-    from agentcli.frontends.opening import project_of
-
     project = project_of(Options(cwd=cwd, trust=trust))
     for note in [*_not_read(project), *project.extensions.notes]:
         print(f"agentcli: {safe(note)}", file=sys.stderr)

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from agentcli.core.errors import CredentialsError, InputError
+from agentcli.frontends.opening import program_of
 from agentcli.frontends.terminal.settings import UiSettings
 from agentcli.program.front_end import FrontEnd, soon
 from agentcli.program.options import Options
@@ -45,7 +46,6 @@ def run_options(options: Options, early: EarlyTerminal | None = None) -> int:
     """Run with these options and return the exit code."""
     if options.print:
         from agentcli.frontends.headless.print_mode import print_mode
-        from agentcli.frontends.opening import program_of
         from agentcli.system.logs import log_to
 
         program = program_of(options)
@@ -65,8 +65,6 @@ def has_terminal() -> bool:
 
 def _needs_model(options: Options) -> NoReturn:
     """Raise CredentialsError if no model is chosen, which the user must fix first; else InputError."""
-    from agentcli.frontends.opening import program_of
-
     program = program_of(options)
     with program.preparing():
         program.selection.model_name()
@@ -107,7 +105,6 @@ def _load_session(
     options: Options, approve: Approve, ask: AskUser, report: Callable[[str], object]
 ) -> tuple[Program, Sharing, AgentSession]:
     """Return everything that a session needs, loaded and put together while the person already types."""
-    from agentcli.frontends.opening import program_of
     from agentcli.frontends.terminal.reading import reading
     from agentcli.frontends.terminal.render.status_line import check_facts
     from agentcli.frontends.terminal.sharing import Sharing
@@ -164,7 +161,6 @@ def _ask_for_key(error: CredentialsError, options: Options) -> int:
 
 def _store_key(text: str, options: Options) -> None:
     """Try a pasted key and store it. Raises CredentialsError if it is rejected, InputError if it is not a key."""
-    from agentcli.frontends.opening import program_of
     from agentcli.program.keys import checked, provider_of, try_key
     from agentcli.providers.registry import SERVERS
     from agentcli.providers.settings import BUILT_IN

@@ -14,6 +14,7 @@ import typer
 from agentcli.core.errors import InputError
 from agentcli.core.text.words import plural
 from agentcli.frontends.cli.arguments import ENDPOINTS
+from agentcli.frontends.opening import program_of
 from agentcli.program.command_line.flags import Json
 from agentcli.program.command_line.output import say, say_json
 from agentcli.program.command_line.printing import Column, print_table
@@ -50,8 +51,6 @@ def list_models(json: Json = False, local: Local = False, refresh: Refresh = "",
 
     Windows and output limits are in tokens, prices in USD per million tokens.
     """
-    from agentcli.frontends.opening import program_of
-
     program = program_of(Options())
     if forget:
         _forget(program, forget)

@@ -26,7 +26,8 @@ from agentcli.core.annotation import hints_of
 from agentcli.core.errors import UsageError
 from agentcli.core.text.words import did_you_mean, near_names
 from agentcli.frontends.cli.arguments import prepared
-from agentcli.program.command_line.opening import OPENER
+from agentcli.frontends.opening import program_of
+from agentcli.program.command_line import OPENER
 from agentcli.program.extras import extra
 from agentcli.program.options import Options
 
@@ -95,8 +96,6 @@ def invoke(arguments: list[str]) -> Options | int:
 
 
 def _program_of(options: Options) -> Program:
-    from agentcli.frontends.opening import program_of
-
     return program_of(options)
 
 

@@ -9,6 +9,7 @@ import typer
 
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe_line
+from agentcli.frontends.opening import program_of, project_of
 from agentcli.program.command_line.flags import InFolder, Json
 from agentcli.program.command_line.output import say_json
 from agentcli.program.command_line.printing import Column, print_styled, print_table
@@ -29,7 +30,6 @@ Deny = Annotated[list[str] | None, typer.Option(metavar="RULE", help="add this r
 @app.command()
 def show(json: Json = False) -> None:
     """List the mode and the rules."""
-    from agentcli.frontends.opening import program_of
     from agentcli.program.config.general import General
 
     program = program_of(Options())
@@ -51,7 +51,6 @@ def remove(
     cwd: InFolder = "",
 ) -> None:
     """Remove a rule that "always" has saved for this project."""
-    from agentcli.frontends.opening import project_of
     from agentcli.program.saved_rules import SavedRules
 
     project = project_of(Options(cwd=cwd))
@@ -77,7 +76,6 @@ def explain(
     Nothing is run.
     """
     from agentcli.core.message import ToolCall
-    from agentcli.frontends.opening import program_of
     from agentcli.permissions.decide import decide
     from agentcli.permissions.explain import explain_lines
 

@@ -8,6 +8,7 @@ import typer
 
 from agentcli.core.errors import InputError
 from agentcli.core.sanitise import safe_line
+from agentcli.frontends.opening import project_of
 from agentcli.program.command_line.flags import Json
 from agentcli.program.command_line.output import confirmed, say_json
 from agentcli.program.command_line.printing import Column, print_styled, print_table
@@ -134,7 +135,6 @@ def disable(name: Name) -> None:
 
 
 def _plugins() -> Plugins:
-    from agentcli.frontends.opening import project_of
     from agentcli.program.extensions.installed_plugins import Plugins
 
     return Plugins(project_of(Options()).dirs)

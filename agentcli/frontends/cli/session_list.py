@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agentcli.core.sanitise import safe
+from agentcli.frontends.opening import project_of
 from agentcli.program.command_line.output import say, say_json
 from agentcli.program.command_line.printing import Column, on_terminal, print_table
 from agentcli.program.command_line.progress import Progress
@@ -54,7 +55,6 @@ def print_list(
     With `trash`, print the sessions in the trash. `limit`: 0 for all of them, None for as many as a person wants to
     see.
     """
-    from agentcli.frontends.opening import project_of
     from agentcli.sessions.info import info_to_json
     from agentcli.sessions.project import about_gone_folders
 
@@ -111,7 +111,6 @@ def print_found(
     hits: int = HITS,
 ) -> None:
     """Print the sessions that contain all the words, with the places."""
-    from agentcli.frontends.opening import project_of
     from agentcli.sessions.search import search
 
     context = project_of(Options(cwd=cwd))

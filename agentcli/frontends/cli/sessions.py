@@ -17,6 +17,7 @@ from agentcli.core.text.words import plural
 from agentcli.frontends.cli.checking import check
 from agentcli.frontends.cli.exporting import export
 from agentcli.frontends.cli.session_list import FOUND, HITS, print_found, print_list, when
+from agentcli.frontends.opening import project_of
 from agentcli.program.command_line.flags import AllProjects, InProject, Json
 from agentcli.program.command_line.output import aside, confirmed, page, say, say_json
 from agentcli.program.command_line.progress import Progress
@@ -110,8 +111,6 @@ def fork(
     cwd: InProject = "",
 ) -> None:
     """Copy a session, whole or up to a record."""
-    from agentcli.frontends.opening import project_of
-
     context = project_of(Options(cwd=cwd))
     info = context.store.find(selector, context.project)
     with Progress("Copying records") as progress:
@@ -122,8 +121,6 @@ def fork(
 @app.command()
 def rename(selector: Selector, name: Annotated[str, typer.Argument(metavar="NAME")], cwd: InProject = "") -> None:
     """Name a session, for use with `resume`."""
-    from agentcli.frontends.opening import project_of
-
     context = project_of(Options(cwd=cwd))
     found = context.store.find(selector, context.project)
     with Progress("Reading records") as progress:
@@ -139,8 +136,6 @@ def delete(
     cwd: InProject = "",
 ) -> None:
     """Move sessions to the trash; --undo restores them."""
-    from agentcli.frontends.opening import project_of
-
     context = project_of(Options(cwd=cwd))
     store = context.store
     if undo:
@@ -169,7 +164,6 @@ def move(
 
     Use it after a folder was moved or renamed. Without SESSION and --from, it moves the sessions that this repository had at its old path.
     """
-    from agentcli.frontends.opening import project_of
     from agentcli.program.project import folder_named
 
     context = project_of(Options(cwd=cwd))
@@ -193,8 +187,6 @@ def pin(
     cwd: InProject = "",
 ) -> None:
     """Protect a session from retention; --undo unpins it."""
-    from agentcli.frontends.opening import project_of
-
     context = project_of(Options(cwd=cwd))
     info = context.store.find(selector, context.project)
     context.store.pin(info, not undo)
@@ -209,7 +201,6 @@ def sweep(
 
     It covers all projects. Pinned and open sessions stay.
     """
-    from agentcli.frontends.opening import project_of
     from agentcli.sessions.retention import Swept, superfluous
     from agentcli.sessions.retention import sweep as clear
     from agentcli.sessions.settings import Retention
@@ -246,7 +237,6 @@ def view(
     Without a browser, the path of the page is printed.
     """
     from agentcli.frontends.commands.session_page import view as open_page
-    from agentcli.frontends.opening import project_of
 
     context = project_of(Options(cwd=cwd))
     info = context.store.find(selector, context.project) if selector else context.store.newest(context.project)
@@ -311,8 +301,6 @@ def _confirm(pinned: Sequence[SessionInfo]) -> None:
 
 
 def _read(selector: str, cwd: str) -> Session:
-    from agentcli.frontends.opening import project_of
-
     context = project_of(Options(cwd=cwd))
     info = context.store.find(selector, context.project)
     with Progress("Reading records") as progress:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agentcli.frontends.opening import project_of
 from agentcli.program.command_line.flags import InFolder, Json, taking_flags
 from agentcli.program.command_line.output import say, say_json
 from agentcli.program.command_line.printing import Column, print_table
@@ -97,7 +98,6 @@ def serve_run(port: Port = None, name: Names = None, read_only: ReadOnly = False
     It listens on a socket in the state folder, which ssh can forward; with --port on 127.0.0.1, too. The printed link logs one browser in,
     once and within 5 minutes; `agentcli serve link` prints another. See `agentcli help serve`.
     """
-    from agentcli.frontends.opening import project_of
     from agentcli.frontends.serve.access import FOLDER, TUNNEL, Access
     from agentcli.frontends.serve.app import Server
     from agentcli.frontends.serve.listening import serve as listen
@@ -125,7 +125,6 @@ def serve_run(port: Port = None, name: Names = None, read_only: ReadOnly = False
 @serve.command("link")
 def serve_link(read_only: ReadOnly = False) -> None:
     """Print another login link of the server that runs."""
-    from agentcli.frontends.opening import project_of
     from agentcli.frontends.serve.links import new_link
 
     say(new_link(project_of(Options()).dirs.state, read_only))
@@ -148,7 +147,6 @@ def serve_session(
 def machine_here(name: str) -> Machine:
     """Return this user's sessions on this machine; `name` is how sessions see the client."""
     from agentcli.core.text.secrets import known_secrets
-    from agentcli.frontends.opening import project_of
     from agentcli.frontends.serve.machine import Machine
     from agentcli.sessions.exporting.redactor import Redactor
 
