@@ -66,7 +66,7 @@ class PruneSettings:
     """`auto_protect` if `auto.lean` is `memory`."""
     auto_turns: int = 0
     """`auto`: newest user messages whose outputs stay unless they are out of date; 0: only `auto_protect` decides."""
-    horizon: Annotated[float, Range(unit="requests")] = setting(8.0, project="free")
+    horizon: float = 8.0
     """`auto`: requests within which a prune on a warm cache must pay for itself."""
     patience: float = 8.0
     """Prune once carrying the tokens has cost this multiple of the cost of clearing them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError, ConfigError, InputError, UsageError
+from agentcli.core.sanitise import safe_line
 from agentcli.program.extensions import PLUGINS_FILE
 from agentcli.program.options import Options
 from agentcli.sessions.store import Store
@@ -184,7 +186,8 @@ def _here() -> str:
 
 def folder_named(name: str) -> Path:
     """Return a folder that the user specifies. Raises UsageError if it is not a folder."""
-    path = Path(name).expanduser().resolve()
-    if not probe.is_dir(path):
-        raise UsageError(f"{name} is not a folder.")
-    return path
+    with contextlib.suppress(ValueError, RuntimeError):  # a null byte; a home that does not exist
+        path = Path(name).expanduser().resolve()
+        if probe.is_dir(path):
+            return path
+    raise UsageError(f"{safe_line(name)} is not a folder.")

@@ -147,11 +147,13 @@ def test_the_arguments_of_a_servers_tool_are_shown_once_and_its_answer_below(pro
         head = shown.index("● fake echo(text: Some words.)")
         assert shown[head + 1 : head + 3] == ["  Some words.", ""]
         t.send("1", until="End.")
+        t.until("● Made 2 calls (Ctrl-O)")
         t.settle()
-        shown = t.history()
+        t.send("\x0f", until="Transcript")
+        t.settle()
+        shown = t.screen()
         head = next(n for n, row in enumerate(shown) if row.startswith("● fake echo(text: row 0"))
-        assert shown[head + 1] == "  row 0"
-        assert shown[head + 6] == "  … 4 more lines (Ctrl-O)"
+        assert shown[head + 1 : head + 10] == [f"  row {n}" for n in range(9)]
 
 
 @pytest.mark.slow

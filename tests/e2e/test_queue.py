@@ -44,7 +44,7 @@ def test_enter_steers_tab_queues_and_the_queue_is_edited(program: Program) -> No
         (program.work / "go").touch()
         t.until("And the last.")
         t.settle()
-        assert shown_in_order(t, "over", "> mind the door", "Heard both.", "> then that", "And the last.")
+        assert shown_in_order(t, "exit 0, 2 lines", "> mind the door", "Heard both.", "> then that", "And the last.")
     prompts = [record["parts"][0]["text"] for record in program.records() if record.get("role") == "user"]
     assert [text for text in prompts if text in ("mind the door", "then this", "then that")] == [
         "mind the door",

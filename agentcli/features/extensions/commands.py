@@ -23,13 +23,13 @@ NONE = "No extensions. See /help extensions."
 
 @command("Extensions", at_once=True, values=("",))
 async def extensions(ctx: Context, _: str) -> AsyncIterator[Output]:
-    """List the extensions with their tools, commands, events and faults: /extensions"""
+    """List extensions: tools, commands, events, faults: /extensions"""
     yield Said([*lines(run_of(ctx.program), ctx.program)])
 
 
 @command("Extensions", values=("",))
 async def reload(ctx: Context, _: str) -> AsyncIterator[Output]:
-    """Read extensions, settings, skills and commands of files again: /reload
+    """Read extensions, settings, skills, commands again: /reload
 
     Changed extensions are imported again and keep their state. New tools are sent from the next request on.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -46,7 +47,7 @@ async def cd(context: CommandContext, folder: str) -> None:
 
 def _named(context: CommandContext, folder: str) -> Path:
     """Return the folder that a person names. Raises UsageError if there is none."""
-    return folder_named(str(context.session.core.folder.now / Path(folder).expanduser()))
+    return folder_named(os.path.join(context.session.core.folder.now, os.path.expanduser(folder)))
 
 
 async def _add(context: CommandContext, folder: Path) -> None:

@@ -347,7 +347,7 @@ _BY_SECTION: Mapping[str, str] = {
     "context.native": "trigger_share thinking_turns",
     "context.opencode": "estimator summary_tokens output_reserve",
     "context.prune": """
-        estimator auto_turns patience smallest input_least least protect_share minimum_share
+        estimator auto_turns horizon patience smallest input_least least protect_share minimum_share
     """,
     "context.regions": "estimator aim ratio slack buffer large_output small_output",
     "context.sliding": "summary_tokens task_budget temperature",

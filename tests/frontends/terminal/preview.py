@@ -85,7 +85,8 @@ class MemoryJournal:
         return ""
 
     def output(self, path: str) -> str:
-        return "\n".join(f"whole output, line {n}" for n in range(40)) if path else ""
+        lines = [*(f"whole output, line {n}" for n in range(40)), "\x1b[31mred\x1b[0m"]
+        return "\n".join(lines) if path else ""
 
     def records(self, newest_first: bool = False) -> Iterator[Record]:
         return reversed(self._records) if newest_first else iter(self._records)

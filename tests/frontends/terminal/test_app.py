@@ -152,10 +152,15 @@ def test_a_proposed_command_can_be_changed_before_it_runs(tmp_path: Path) -> Non
 
 
 @pytest.mark.full
-def test_escapes_from_a_tool_are_shown_and_not_obeyed(tmp_path: Path) -> None:
+def test_escapes_from_a_tool_are_not_obeyed(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         t.send("run\r", until="Yes, once")
-        t.send("y", until="\\x1b[31mred")
+        t.send("y", until="exit 0, 11 lines")
+        t.settle()
+        t.send("\x0f", until="line 39")
+        t.settle()
+        red = t.screen().index("  red")
+        assert t.picture().buffer[red][2].fg == "default"
 
 
 @pytest.mark.full
@@ -489,7 +494,7 @@ def test_a_question_waits_until_the_person_is_back_from_the_editor(tmp_path: Pat
 def test_the_transcript_is_a_screen_of_its_own_and_the_session_comes_back_as_it_was(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         t.send("run\r", until="Yes, once")
-        t.send("1", until="earlier lines (Ctrl-O)")
+        t.send("1", until="exit 0, 11 lines")
         t.settle()
         t.send("a draft", until="> a draft")
         before = t.screen()

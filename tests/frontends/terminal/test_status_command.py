@@ -6,6 +6,7 @@ import asyncio
 import gc
 import json
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,10 @@ def test_git_in_it_starts_no_program_of_the_repository(tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("error")
 def test_one_that_is_given_up_has_ended_before_its_event_loop_does(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        gc.collect()  # what other tests left
+
     async def run() -> None:
         script = asyncio.create_task(printed("touch started; sleep 60", {}, tmp_path))
         while not (tmp_path / "started").exists():  # noqa: ASYNC110 - another process makes it

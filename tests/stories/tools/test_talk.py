@@ -65,7 +65,7 @@ def test_an_approved_plan_leaves_plan_mode(call: Call, ctx: Bench) -> None:
         left.append(plan)
         return len(left) == 1
 
-    ctx.offer(Planning, SimpleNamespace(leave_plan=leave))
+    ctx.offer(Planning, SimpleNamespace(leave_plan=leave, compacts=False))
     outcome = call("exit_plan", plan="# Move the parser\n\n1. …")
     assert outcome.title == "Plan ready: Move the parser"
     assert outcome.status == "success"

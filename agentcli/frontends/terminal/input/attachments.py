@@ -12,15 +12,18 @@ from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from agentcli.agent.ports import Prompt
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.message import GOES_ON, File, Image, Part, Text
 from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.text.encodings import decode, decode_beginning
 from agentcli.system import probe
+
+if TYPE_CHECKING:
+    from agentcli.agent.ports import Prompt
 
 FILE_BYTES = 100_000
 """Maximum bytes attached of a longer file; the model can read the rest."""
@@ -47,6 +50,8 @@ def with_attachments(
 
     Raises InputError for an unreadable file or an image that is too large.
     """
+    from agentcli.agent.ports import Prompt  # imported late: the editor loads this module before the agent
+
     found = [existing(name, folder) for name in mentions(text)]
     attached = tuple(part for each in found if each for part in _attach(*each, buffers))
     if not attached and not before:
