@@ -68,7 +68,7 @@ class FunctionTool:
         self.name = name or getattr(function, "__name__", "")
         self.description = inspect.cleandoc(description or getattr(function, "__doc__", None) or "")
         slots = slots_of(function)
-        self._provided = tuple(slot.name for slot in slots if _is_provided(slot))
+        self._provided = tuple(slot.name for slot in slots if is_provided(slot))
         asked = [slot for slot in slots if slot.name not in self._provided]
         self.parameters = parameters(function, asked)
         self._kinds = {slot.name: slot.kind for slot in asked}
@@ -157,7 +157,8 @@ def is_from_elsewhere(error: BaseException) -> bool:
     return isinstance(error, FROM_ELSEWHERE)
 
 
-def _is_provided(slot: Slot) -> bool:
+def is_provided(slot: Slot) -> bool:
+    """Return True for a parameter that the program fills in, not the caller."""
     return Provided in getattr(slot.hint, "__mro__", ())
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from agentcli.core.text.addresses import BARE, trimmed
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 DEEPEST = 60
 """Maximal depth of the tree (a list takes two levels)."""
 ADDRESS = "address"
-"""Markup of a link that stands in the text as a bare address."""
+"""Markup of a link made from a bare address in the text."""
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _TASK = re.compile(r"\[([ xX])\]\s")
 
@@ -36,11 +37,15 @@ def parser(options: dict[str, Any] | None = None, **more: Any) -> MarkdownIt:
     return made.enable(["table", "strikethrough"])
 
 
+reader = cache(parser)
+"""Returns the same parser each time, for writers that read its tokens themselves."""
+
+
 def words(text: str) -> str:
     """Return the words of a Markdown text on one line, without markup."""
     found = [
         each.content
-        for token in parser().parse(text)
+        for token in reader().parse(text)
         for each in (token.children or [token])
         if each.type in ("text", "code_inline", "fence", "code_block")
     ]

@@ -93,8 +93,8 @@ class ExtensionHooks(Hooks):
             self.continued = False
             return self._told(outcome)
         host.prolonged = 0
-        for extension, function in host.handlers("prompt"):
-            decision = await host.fire("prompt", extension, function, Prompt(text))
+        for extension, handler in host.handlers("prompt"):
+            decision = await host.fire(extension, handler, Prompt(text))
             if decision is not None and decision.kind == "block":
                 blocked = replace(outcome.verdict, answer="deny", reason=decision.text)
                 return self._told(replace(outcome, verdict=blocked, names=extension.name))
@@ -110,8 +110,8 @@ class ExtensionHooks(Hooks):
         if self.host is None or outcome.verdict.blocks:
             return self._told(outcome)
         given = dict(outcome.verdict.input if outcome.verdict.input is not None else call.input)
-        for extension, function in self.host.handlers("tool_call"):
-            decision = await self.host.fire("tool_call", extension, function, CallEvent(call.name, dict(given)))
+        for extension, handler in self.host.handlers("tool_call"):
+            decision = await self.host.fire(extension, handler, CallEvent(call.name, dict(given)))
             if decision is None:
                 continue
             if decision.kind == "replace" and isinstance(decision.input, Mapping):
@@ -131,9 +131,9 @@ class ExtensionHooks(Hooks):
         if self.host is None:
             return outcome
         output = result.output
-        for extension, function in self.host.handlers("tool_result"):
+        for extension, handler in self.host.handlers("tool_result"):
             event = ResultEvent(call.name, dict(call.input), result.status, output)
-            decision = await self.host.fire("tool_result", extension, function, event)
+            decision = await self.host.fire(extension, handler, event)
             if decision is not None and decision.kind == "replace":
                 output = decision.text
                 outcome = replace(outcome, verdict=replace(outcome.verdict, output=output))
@@ -145,8 +145,8 @@ class ExtensionHooks(Hooks):
         outcome = await self.inner.stop(text, again, jobs, interrupt)
         if outcome.verdict.blocks or (host := self._main_host()) is None:
             return self._told(outcome)
-        for extension, function in host.handlers("reply"):
-            decision = await host.fire("reply", extension, function, Reply(text))
+        for extension, handler in host.handlers("reply"):
+            decision = await host.fire(extension, handler, Reply(text))
             if decision is not None:
                 verdict = replace(outcome.verdict, answer="deny", reason=decision.text)
                 return self._told(replace(outcome, verdict=verdict, names=extension.name))
@@ -159,8 +159,8 @@ class ExtensionHooks(Hooks):
         outcome = await self.inner.pre_compact(trigger, focus, interrupt, **more)
         if outcome.verdict.blocks or (host := self._main_host()) is None:
             return self._told(outcome)
-        for extension, function in host.handlers("before_compact"):
-            decision = await host.fire("before_compact", extension, function, Compaction(trigger, focus))
+        for extension, handler in host.handlers("before_compact"):
+            decision = await host.fire(extension, handler, Compaction(trigger, focus))
             if decision is not None and decision.kind == "block":
                 verdict = replace(outcome.verdict, answer="deny", reason=decision.text)
                 return self._told(replace(outcome, verdict=verdict, names=extension.name))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib.abc
 import importlib.util
 import os
@@ -35,6 +34,10 @@ FAULT = 300
 """Characters of a fault's text."""
 
 
+Handling = tuple[Any, Handler]
+"""A function with its use for an event."""
+
+
 @dataclass(slots=True)
 class Extension:
     """An imported extension. `handlers` and `commands` are functions with their uses, in the order of the file."""
@@ -43,7 +46,7 @@ class Extension:
     module: ModuleType | None = None
     tools: tuple[FunctionTool, ...] = ()
     commands: tuple[tuple[Any, Command], ...] = ()
-    handlers: tuple[tuple[Any, Handler], ...] = ()
+    handlers: tuple[Handling, ...] = ()
     settings: type | None = None
     faults: list[str] = field(default_factory=list)
     untold: list[str] = field(default_factory=list)
@@ -113,7 +116,7 @@ class _Content(importlib.abc.SourceLoader):
 
 
 def load(source: Source, worker: Worker, cache: Path) -> Extension:
-    """Import an extension. One that cannot be imported has its fault."""
+    """Import an extension. If that fails, the fault is noted in it."""
     made = Extension(source)
     forget(source.name)
     try:
@@ -190,8 +193,3 @@ def settings_of(made: Extension, given: Any) -> Any:
     prefix = f"extensions.{made.name}"
     values = {name: coerce(f"{prefix}.{name}", kinds[name], raw, layer) for name, raw in table.items() if name in kinds}
     return made.settings(**values)
-
-
-def is_settings(value: object) -> bool:
-    """Return True for a dataclass."""
-    return dataclasses.is_dataclass(value)

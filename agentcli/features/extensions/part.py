@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentcli.agent.feature import See
+    from agentcli.features.extensions.loading import Extension, Handling
 
 
 class ExtensionsSession(SessionPart):
@@ -125,9 +126,9 @@ class ExtensionsSession(SessionPart):
             self._hooks.continued = True
         return Prompt(text, (Text(text),), typed=False)
 
-    async def _idle(self, due: Sequence[tuple[object, object, float]]) -> None:
-        for extension, function, seconds in due:
-            await self.host.fire("idle", extension, function, Idle(seconds))  # type: ignore[arg-type]
+    async def _idle(self, due: Sequence[tuple[Extension, Handling, float]]) -> None:
+        for extension, handler, seconds in due:
+            await self.host.fire(extension, handler, Idle(seconds))
         await self._changes()
 
     async def _changes(self) -> None:

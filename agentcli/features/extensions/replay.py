@@ -40,8 +40,8 @@ async def _answers(program: Program, extension: Extension, history: History) -> 
         assert isinstance(host, SessionHost)
         lines = []
         for event, value in _events(history):
-            for one, function in host.handlers(event):
-                if one is extension and (decision := await host.fire(event, one, function, value)) is not None:
+            for one, handler in host.handlers(event):
+                if one is extension and (decision := await host.fire(one, handler, value)) is not None:
                     lines.append(_line(event, value, decision))
         return lines or ["No handler answered anything."]
     finally:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class LoadedRun(RunPart):
-    """The extensions of a run. `all` are those that were imported, or could not be, in order.
+    """The extensions of a run. `all` holds them in order, also if their import failed.
 
     Files are read when tools are first asked for, and again before each session is opened.
     """

@@ -15,14 +15,14 @@ from agentcli.agent.core import SessionCore
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError, UsageError
 from agentcli.core.event import Event, Noticed, Warned
-from agentcli.core.message import Text, ToolCall
+from agentcli.core.message import ToolCall
 from agentcli.core.record import EXTENSION, FeatureState
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.core.text.truncate import clip
 from agentcli.core.tool import Choice, Question, Tool
 from agentcli.extension import Completed, Context, Decision
 from agentcli.features.extensions.context import SessionContext
-from agentcli.features.extensions.loading import Extension
+from agentcli.features.extensions.loading import Extension, Handling
 from agentcli.features.extensions.requests import answer
 from agentcli.features.extensions.worker import Clock, Worker
 
@@ -114,20 +114,21 @@ class SessionHost:
 
     async def each(self, event: str, value: Callable[[], object]) -> list[Decision]:
         """Call the handlers of an event one after another, and return their decisions; a text has the kind `add`."""
-        found = [await self.fire(event, extension, function, value()) for extension, function in self.handlers(event)]
+        found = [await self.fire(extension, handler, value()) for extension, handler in self.handlers(event)]
         return [one for one in found if one is not None]
 
-    def handlers(self, event: str) -> Iterator[tuple[Extension, Any]]:
+    def handlers(self, event: str) -> Iterator[tuple[Extension, Handling]]:
         """Yield the handlers of an event in the order of their extensions."""
         busy = _calling.get()
         for extension in self.run.active():
             if extension.name not in busy:
-                yield from ((extension, function) for function, use in extension.handlers if use.event == event)
+                yield from ((extension, handler) for handler in extension.handlers if handler[1].event == event)
 
-    async def fire(self, event: str, extension: Extension, function: Any, value: object) -> Decision | None:
+    async def fire(self, extension: Extension, handler: Handling, value: object) -> Decision | None:
         """Call a handler, and return its decision; None for nothing, and for a fault."""
-        seconds = next((use.seconds for one, use in extension.handlers if one is function and use.event == event), 5.0)
-        returned = await self.call(extension, function, seconds, event, value)
+        function, use = handler
+        event = use.event
+        returned = await self.call(extension, function, use.seconds, event, value)
         if returned is None:
             return None
         kind = "text" if isinstance(returned, str) else returned.kind if isinstance(returned, Decision) else ""
@@ -254,14 +255,15 @@ class SessionHost:
         """Return the answer of a model to one request, whose cost is recorded. Raise AgentError."""
         return await answer(self.core, self.events, prompt, model, system)
 
-    def idle_due(self, last: float) -> list[tuple[Extension, Any, float]]:
+    def idle_due(self, last: float) -> list[tuple[Extension, Handling, float]]:
         """Return the handlers of `idle` that are due, with the seconds since the last turn."""
         now, due = time.monotonic(), []
         for extension in self.run.active():
-            for function, use in extension.handlers:
+            for handler in extension.handlers:
+                function, use = handler
                 if use.event == "idle" and now - max(last, self._idle.get(function, last)) >= use.every:
                     self._idle[function] = now
-                    due.append((extension, function, now - last))
+                    due.append((extension, handler, now - last))
         return due
 
 
@@ -277,10 +279,3 @@ def _given(function: Any, values: Sequence[object], context: SessionContext) -> 
         elif rest:
             given.append(rest.pop(0))
     return given
-
-
-def prompt_of(text: str) -> Any:
-    """Return a prompt that no person has typed."""
-    from agentcli.agent.ports import Prompt
-
-    return Prompt(text, (Text(text),), typed=False)

@@ -22,7 +22,7 @@ from agentcli.features.extensions.loading import Extension
 from agentcli.features.extensions.session import TEXT, Loaded, SessionHost
 from agentcli.features.extensions.worker import Clock
 from agentcli.program.commands import Command, Context, Item, Output, OutputCommand, Said, Sent
-from agentcli.tools.function_tool import Contexts, Provided
+from agentcli.tools.function_tool import Contexts, is_provided
 
 SECONDS = 24 * 3600.0
 """Seconds that a command may take: the person can interrupt it."""
@@ -98,7 +98,7 @@ def parameters(function: Any) -> Sequence[Parameter]:
     signature = inspect.signature(function).parameters
     found = []
     for slot in slots:
-        if slot.name == "ctx" or Provided in getattr(slot.hint, "__mro__", ()):
+        if slot.name == "ctx" or is_provided(slot):
             continue
         kind = Scalar.TEXT if slot.hint is inspect.Parameter.empty else bare(slot.kind)
         if kind not in (Scalar.TEXT, Scalar.WHOLE, Scalar.NUMBER, Scalar.FLAG) and not isinstance(kind, Choice):

@@ -14,6 +14,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.program.definition import Definition
 from agentcli.program.files import label, project_files
+from agentcli.program.trust import repository
 from agentcli.system import probe
 from agentcli.system.regular_file import Unusable, read_regular, version
 
@@ -95,7 +96,7 @@ def _uses(content: bytes) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Extensions of a run in the order in which they are loaded; notes about what is left out."""
+    """Extensions of a run in loading order, and notes about files that were left out."""
 
     sources: tuple[Source, ...] = ()
     notes: tuple[str, ...] = ()
@@ -150,16 +151,9 @@ def _of_project(project: Project, notes: list[str]) -> Iterator[Source]:
         return
     there = project_files(project.cwd, [PROJECT_FOLDER])
     notes += there.notes
-    root = Path(os.path.realpath(project_root(project.cwd)))
+    root = Path(os.path.realpath(repository(project.cwd)))
     for folder in there.paths:
         yield from _in_folder(folder, "project", label(folder, project.cwd), root, notes)
-
-
-def project_root(cwd: Path) -> Path:
-    """Return the root of the repository, or the folder itself."""
-    from agentcli.program.trust import repository
-
-    return repository(cwd)
 
 
 def _in_folder(folder: Path, place: Place, shown: str, within: Path | None, notes: list[str]) -> Iterator[Source]:

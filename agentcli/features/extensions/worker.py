@@ -179,7 +179,7 @@ def _pass_on(ended: Future[Any], done: Future[Any]) -> None:
 
 
 class _Routed:
-    """Stands in for stdout: what extensions print goes to the log."""
+    """Replacement for stdout that sends the prints of extensions to the log."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

@@ -28,7 +28,7 @@ from agentcli.sessions.storage.records import Through
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _SPEAKERS = {"user": "You", "assistant": "Agent"}
 _STATUSES = {"success": "✓", "error": "failed", "unanswered": "no result"}
-_ASIDES = {"reminder": "Added by agentcli", "thinking": "Thinking", "summary": "Summary"}
+_ASIDES = {"thinking": "Thinking", "summary": "Summary"}
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|.)")
 _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -199,13 +198,10 @@ def _tree(source: str) -> Sequence[Node] | None:
 
     if len(source) > LONGEST:
         return None
-    tokens = _parser().parse(expand(source))
+    tokens = markdown.reader().parse(expand(source))
     return SyntaxTreeNode(tokens).children if all(token.level < DEEPEST - 2 for token in tokens) else None
 
 
 def _mark(item: Node, bullet: str) -> str:
     """Return an item's bullet or number; the box of a task instead."""
     return f"{bullet} " if "done" not in item.meta else "✔ " if item.meta["done"] else "☐ "
-
-
-_parser = cache(markdown.parser)
