@@ -97,7 +97,7 @@ async def run_agent(work: Work, row: Row, interrupt: asyncio.Event, start: Start
 
 
 async def _run(work: Work, row: Row, spent: float | None, interrupt: asyncio.Event, start: StartAgent) -> Ending:
-    """Start an agent and wait for its end; `spent` is the cost of its session so far, None for a new session."""
+    """Start an agent and wait for its end. `spent` is the cost of its session so far, None for a new session."""
     prompt = GO_ON if spent is not None else work.task.prompt
     (work.folder / "prompt.txt").write_text(prompt, encoding="utf-8")
     cwd = trees.workplace(work.repo, Path(row.worktree), work.plan.isolation)
@@ -175,7 +175,7 @@ async def _ended(agent: Agent, interrupt: asyncio.Event) -> int | None:
 
 
 def result_of(folder: Path, began: int = 0) -> dict[str, Any]:
-    """Return the last `result` of an agent, whose stream begins at byte `began` of the file; empty if there is none."""
+    """Return the last `result` of an agent; empty if there is none. Its stream begins at byte `began` of the file."""
     try:
         last = (folder / EVENTS).read_bytes()[began:].rstrip(b"\n").rpartition(b"\n")[2]
         found = json.loads(last)
@@ -185,7 +185,7 @@ def result_of(folder: Path, began: int = 0) -> dict[str, Any]:
 
 
 def _has_ended(work: Work) -> bool:
-    """Return True if the agent of this start, or of the start that it continues, ended well; then its stream is in this
+    """Return True if the agent of this start, or of the start that it continues, ended well. Its stream is then in this
     start's folder.
     """
     if result_of(work.folder).get("exit_code") == 0:
@@ -210,7 +210,7 @@ async def _until_closed(work: Work, session: str, interrupt: asyncio.Event) -> N
 
 
 def _arguments(work: Work, session: str, spent: float | None) -> Sequence[str]:
-    """Return the arguments of the agent; `spent` is the cost of its session so far in USD, None for a new one."""
+    """Return the agent's arguments. `spent` is the cost of its session so far in USD, None for a new session."""
     task, plan = work.task, work.plan
     begin = ["resume", session, "-p", "-"] if spent is not None else ["-p", "-", "--session-id", session]
     limit = work.limit

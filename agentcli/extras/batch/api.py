@@ -83,7 +83,7 @@ class BatchResult:
 async def run_batch(
     tasks: str | Path | Iterable[Mapping[str, Any]], out: str | Path, **options: Unpack[BatchOptions]
 ) -> BatchResult:
-    """Start or continue a batch: `tasks` is a file of JSON lines, or mappings with the same keys; `out` is the batch's
+    """Start or continue a batch. `tasks` is a file of JSON lines, or mappings with the same keys. `out` is the batch's
     folder.
 
     Cancelling the call stops the batch in good order; the same call continues it. Raise AgentError for invalid tasks

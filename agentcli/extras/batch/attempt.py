@@ -95,8 +95,8 @@ async def _run(work: Work, row: Row, interrupt: asyncio.Event, write: Write, sta
 
 
 def _former(work: Work) -> Row | None:
-    """Return the row of the session to continue if its tree still exists: this start's on a dead worker, or an earlier
-    start's.
+    """Return the row of the session to continue, if its tree still exists. It belongs to this start on a dead worker,
+    or to an earlier start.
     """
     own = replace(work.first_row, worktree=str(work.tree))
     if probe.is_dir(work.tree):
@@ -160,8 +160,8 @@ async def _finished(work: Work, row: Row, ending: Ending, interrupt: asyncio.Eve
 
 
 def _spent(work: Work, row: Row, result: Mapping[str, Any] = MappingProxyType({})) -> tuple[float, Mapping[str, int]]:
-    """Return the cost of a start in USD and its tokens from its session's records, which include the work of a killed
-    agent.
+    """Return a start's cost in USD and its tokens. Both come from its session's records, which include the work of a
+    killed agent.
     """
     own = float(result.get("cost") or 0.0), result.get("usage") or {}
     total, usage = session_spent(work.dirs, row.session) or own
@@ -169,7 +169,7 @@ def _spent(work: Work, row: Row, result: Mapping[str, Any] = MappingProxyType({}
 
 
 def is_full(why: str) -> bool:
-    """Return True if the machine's disk is full: that is no fault of a task, and the next one would fail, too."""
+    """Return True if the machine's disk is full. That is not the task's fault, and the next task would fail, too."""
     return any(os.strerror(code) in why for code in (errno.ENOSPC, errno.EDQUOT))
 
 

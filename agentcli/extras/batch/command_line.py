@@ -274,7 +274,7 @@ def report(
 ) -> None:
     """Write results.jsonl, report.html and a page for each session.
 
-    It prints the path of report.html. With --format jsonl or swebench it prints lines; those of swebench are
+    It prints the path of report.html. With --format jsonl or swebench it prints lines. Those of swebench are
     predictions for its harness, one for each finished task.
     """
     import json
@@ -304,9 +304,9 @@ def compare(
 
     It shows pass rates, their difference, cost, tokens, steps, time and tasks that flipped.
 
-    The others are compared with the first. Rates have Wilson's interval of 95 %. If both have the same tasks, the difference is that
-    of pairs of runs of the same task (Newcombe's paired interval), which is narrower, because it does not
-    count how hard tasks are; otherwise it is that of independent runs.
+    The others are compared with the first. Rates have Wilson's interval of 95 %. If both have the same tasks, runs of
+    the same task are compared in pairs (Newcombe's paired interval). This interval is narrower because it does not
+    count how hard tasks are. Otherwise the runs count as independent.
     """
     from agentcli.extras.batch.comparison import as_json, compared, in_lines, sides_of
     from agentcli.extras.batch.results import load

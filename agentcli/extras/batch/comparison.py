@@ -20,7 +20,7 @@ class Run:
     """One run of a task. `cost` is in USD; `tokens` are input, including cached, and output; `steps` are requests to
     the model.
 
-    `ended` is False for a run without a final result, which no rate counts; `cause` is the cause of a failure, if
+    `ended` is False for a run without a final result, which no rate counts. `cause` is the cause of a failure, if
     known.
     """
 
@@ -95,7 +95,8 @@ def compared(sides: Sequence[Side]) -> Sequence[Difference]:
 
 
 def difference(before: Side, after: Side) -> Difference:
-    """Compare two sides: in pairs of the same task and number if both have the same tasks, else as independent runs.
+    """Compare two sides. If both have the same tasks, runs of the same task and number are paired; otherwise they count
+    as independent.
 
     Pairs remove the difference between easy and hard tasks, the largest part of the variance, from the interval.
     """

@@ -51,7 +51,8 @@ async def run_shown(
     kinds: Collection[str] = (),
     attempt: Attempt = run_attempt,
 ) -> int:
-    """Run a batch and show it as `text`, as `stream-json`, or with `json` by its last line only; return the exit code.
+    """Run a batch and show it; return the exit code. The form is `text`, `stream-json`, or `json` for the last line
+    only.
 
     `attempt` runs one start on this machine. With `kinds`, the wire formats of the models, agents are forked from a
     process that has imported their modules.
@@ -77,7 +78,9 @@ async def run_shown(
 
 @contextlib.contextmanager
 def _attempts(engine: Engine | None, kinds: Collection[str], attempt: Attempt) -> Iterator[Attempt]:
-    """Open the way to run a start: on an engine, forked from a process with the imports of `kinds`, or with `attempt`."""
+    """Choose how starts run. They run on an engine, forked from a process with the imports of `kinds`, or with
+    `attempt`.
+    """
     if engine is not None:
         yield EngineAttempt(engine)
     elif kinds:
@@ -101,7 +104,7 @@ async def _run(driver: Driver, form: str) -> int:
 
 
 def _stopping(driver: Driver) -> Callable[[int], None]:
-    """Return a signal handler: the first signal stops in good order, a second one exits at once, and the agents end
+    """Return a signal handler. The first signal stops in good order. A second one exits at once, and the agents end
     with the process.
     """
     seen: list[int] = []

@@ -158,7 +158,9 @@ class Driver:
         return [start for start in found if (task.id, start.attempt) not in self._running]
 
     def _limit(self, start: Start) -> float | None:
-        """Return the money for a start: the rest of its budget if it continues, or a new budget once that is used up."""
+        """Return the money for a start. It gets the rest of its budget if it continues, or a new budget if that is used
+        up.
+        """
         limit = limit_of(start.task, self.plan.share)
         if limit is not None and start.goes_on is not None and start.goes_on.state != "limited":
             limit = max(0.0, limit - start.goes_on.session_cost)
@@ -307,7 +309,7 @@ def limit_of(task: Task, cap: float | None) -> float | None:
 
 
 def fits(spent: float, reserved: float, wanted: float | None, cap: float | None) -> bool:
-    """Return True if a start fits the cap: the money spent, the money reserved by running starts, and its own limit, in
-    USD.
+    """Return True if a start fits the cap, in USD. The money spent, the money reserved by running starts and this
+    start's limit count.
     """
     return cap is None or spent + reserved + (wanted or 0.0) <= cap + 1e-9

@@ -1,8 +1,8 @@
 """Fork server of a batch: imports an agent's modules once, then forks an agent for each request.
 
 It has one thread, and a socket as standard input. When the other side closes it, the server and its agents end. A
-request consists of an agent's arguments, folder and environment, with the descriptors of its streams, its status and
-its lifeline. The server writes two lines into the status: the agent's process id and its exit code. The agent keeps the
+request has an agent's arguments, folder and environment. It carries the descriptors of its streams, its status and its
+lifeline. The server writes two lines into the status: the agent's process id and its exit code. The agent keeps the
 status open, too: the reader sees an end without exit code only when both are gone.
 """
 
@@ -32,7 +32,9 @@ DESCRIPTORS = 5
 
 
 def main(kinds: str) -> None:
-    """Serve until the other side of standard input is closed; `kinds` are the wire formats of the models, separated by spaces."""
+    """Serve until the other side of standard input is closed. `kinds` are the models' wire formats, separated by
+    spaces.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     import_all(kinds)
     server = socket.socket(fileno=0)

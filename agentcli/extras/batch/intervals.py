@@ -44,8 +44,8 @@ def unpaired(before: Interval, after: Interval) -> Interval:
 
 
 def paired(both: int, only_before: int, only_after: int, neither: int) -> Interval:
-    """Return the difference `after - before` of rates of paired runs, from the numbers of pairs by which of the two
-    passed.
+    """Return the difference `after - before` of the pass rates of paired runs. The numbers count the pairs in which
+    both, one or neither passed.
 
     Method 10 of R. G. Newcombe, Statistics in Medicine 17, 2635 (1998): the unpaired interval, narrowed by the
     correlation of the pairs.

@@ -1,4 +1,4 @@
-"""Ledger of a batch: a line for each change of state, appended and synced; folding all lines gives the state of every
+"""Ledger of a batch. Each change of state is a line, appended and synced. Folding all lines gives the state of every
 task.
 """
 
@@ -159,7 +159,7 @@ def parsed(line: bytes) -> Row | None:
 
 
 def accepted(row: Row, known: Iterable[Row]) -> Row:
-    """Return the row to record: a second result of an attempt, from a start that was considered dead, becomes a
+    """Return the row to record. A second result of an attempt, from a start that was considered dead, becomes a
     `duplicate`.
     """
     for former in known:
@@ -172,7 +172,7 @@ def accepted(row: Row, known: Iterable[Row]) -> Row:
 def fold(found: Iterable[Row]) -> Mapping[str, TaskState]:
     """Return the state of each task, independent of the order of rows.
 
-    For each start the last row counts, but a final state never changes; for each attempt the first final start counts.
+    For each start the last row counts, but a final state never changes. For each attempt the first final start counts.
     Of several attempts an unfinished one counts, else the passed one with the smallest patch, then the least cost.
     """
     by_task: dict[str, list[Row]] = {}

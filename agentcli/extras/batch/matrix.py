@@ -28,8 +28,8 @@ class Variant:
 def expanded(tasks: Sequence[Task], variants: Sequence[Variant], repeat: int) -> Iterator[Task]:
     """Yield the runs of each task. All first runs come first: even a batch that a cap stops has tried every task.
 
-    The first run of a single variant keeps the task's id, so that a batch can be repeated more often later. Other ids
-    get the variant's label if there are several, and the run's number from 2 on.
+    The first run of a single variant keeps the task's id, so a later batch can add repetitions. Other ids get the
+    variant's label if there are several, and the run's number from 2 on.
     """
     several = len(variants) > 1
     for number in range(1, repeat + 1):
@@ -78,8 +78,8 @@ def _setting_label(setting: str) -> str:
 
 
 def labels(names: Sequence[str]) -> list[str]:
-    """Return a short, unique label for each name in the characters of ids: the last part of a model's name, a file's
-    stem.
+    """Return a short, unique label for each name, in the characters of ids. It is the last part of a model's name, or a
+    file's stem.
     """
     found: list[str] = []
     for name in names:

@@ -40,7 +40,7 @@ def merge(
     version: tuple[int, ...] = (),
     through: Through = iter,
 ) -> Merged:
-    """Merge the commits of passed tasks, one after the other, into a branch that is not checked out; a new branch
+    """Merge the commits of passed tasks, one after the other, into a branch that is not checked out. A new branch
     begins at their base.
 
     Nothing is checked out; an old git (`version`, by default the installed one's) uses a tree in the cache folder.

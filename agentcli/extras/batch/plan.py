@@ -23,8 +23,8 @@ Keep = Literal["failed", "all", "none"]
 class Plan:
     """Options of a batch. `name` is part of its results' refs; `cap` is in USD; `flags` go to every agent unchanged.
 
-    `shard` is (I, N): this run takes every N-th task, starting with number I, counted from 0, and an N-th of the cap.
-    With `together` all attempts at a task start at once.
+    `shard` is (I, N): this run takes every N-th task, starting with number I, counted from 0. It gets an N-th of the
+    cap. With `together` all attempts at a task start at once.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Plan:
         return None if self.cap is None else self.cap / self.shard[1]
 
     def keeps(self, state: State) -> bool:
-        """Return True if the tree of a start with this final state stays; a tree that may be continued always does."""
+        """Return True if the tree of a start with this final state stays. A tree that may be continued always stays."""
         return state not in FINAL or self.keep == "all" or (self.keep == "failed" and state != "passed")
 
     @property

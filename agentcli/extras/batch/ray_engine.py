@@ -22,13 +22,13 @@ from agentcli.system.installing import install_extra
 RETRIES = 2
 """How often Ray restarts a task whose worker or node has died."""
 PROBE_SECONDS, GONE_SECONDS = 2.0, 30.0
-"""Seconds between two probes of the head node, and seconds without an answer until it counts as gone: Ray ends this
+"""Seconds between two probes of the head node, and seconds without an answer until it counts as gone. Ray ends this
 process after 60 s.
 """
 CONNECT_SECONDS = 10.0
 """Time in seconds in which the head node of a cluster must accept a connection."""
 AHEAD = 2
-"""Tasks in flight per CPU of the cluster: one runs and one waits, so that a growing cluster sees the demand."""
+"""Tasks in flight per CPU of the cluster. One runs and one waits, so that a growing cluster sees the demand."""
 _TOKEN = "If it asks for a token, set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN_PATH to the token file of its nodes."
 TASK_BYTES = 256 << 20
 """Memory in bytes that a task requests from Ray: an agent and its commands."""
@@ -118,7 +118,9 @@ class RayEngine:
                 ours.set_result(theirs.result())
 
     def _watch(self, address: str) -> None:
-        """Probe the head node, and fail all running starts if it is gone for too long: Ray would end this process without a message."""
+        """Probe the head node, and fail all running starts if it is gone too long. Ray would end this process without a
+        message.
+        """
         answered = time.monotonic()
         while not self._closed.wait(PROBE_SECONDS):
             try:

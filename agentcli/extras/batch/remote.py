@@ -1,4 +1,6 @@
-"""One start of a task on any machine with agentcli: plain values go in; row, commit, session and files come back by value."""
+"""One start of a task on any machine with agentcli. Plain values go in. The row, commit, session and files come back by
+value.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ STOPPING = "stopping"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Outcome of a start: its last row, the commit as a thin bundle, the session as compressed JSON, and its files by name."""
+    """Outcome of a start: its last row, and its files by name. The commit is a thin bundle, the session compressed
+    JSON.
+    """
 
     row: Row
     bundle: bytes = b""
@@ -73,7 +77,7 @@ def run_one(
 ) -> dict[str, Any]:
     """Run one start of a task to its end; return its outcome as plain values (see `Outcome`).
 
-    It needs an installed agentcli but no shared folder: the repository by its path or URL, the key from the
+    It needs an installed agentcli but no shared folder. The repository comes by path or URL, the key from the
     environment. Called again with the same token after its worker has died, it continues the session if the tree still
     exists. `stopped` is called every second; by default it checks for a file in the batch's folder.
     """

@@ -1,4 +1,6 @@
-"""Results of a batch: lines for scripts, an HTML report, predictions for SWE-bench, and the removal of its trees and refs."""
+"""Results of a batch: lines for scripts, an HTML report, and predictions for SWE-bench. Its trees and refs are
+removed here, too.
+"""
 
 from __future__ import annotations
 

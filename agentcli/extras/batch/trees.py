@@ -142,7 +142,8 @@ def commit_tree(repo: Path | str, files: str, message: str, *parents: str, git_f
 def _add_all(run: Callable[..., str]) -> None:
     """Add all changes of a tree to its index; add repositories inside it separately.
 
-    For a repository in the index, `git add` would run git inside it, with a config that the task may have written.
+    For a repository in the index, `git add` would run git inside it. The task may have written that repository's
+    config.
     """
     entries = run("ls-files", "--stage", "-z").split("\0")
     inner = [entry.partition("\t")[2] for entry in entries if entry.startswith(_REPOSITORY)]

@@ -23,7 +23,9 @@ _WRONG_PATHS = 3
 
 
 def cause_of(row: Row, folder: Path) -> str:
-    """Return the cause of a failure: the first rule that fits the run's end, then the first that fits its steps."""
+    """Return the cause of a failure. Rules for the run's end come first, then rules for its steps; the first match
+    counts.
+    """
     if row.check and REFUSED not in words_of_check(folder):
         return "check broke"
     events = list(_events(folder))

@@ -23,7 +23,7 @@ def write_pictures(result: Result, out: Path) -> Path:
 
 
 def svg(result: Result) -> str:
-    """Return the variants' rates as bars, each with its 95 % interval as a line, and the mean cost of a run."""
+    """Return the variants' rates as bars, each with its 95 % interval as a line. The mean cost of a run is added."""
     height = 40 + _ROW * len(result.sides) + 30
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_LEFT + _WIDE + 130} {height}" font-family="sans-serif" font-size="13">',

@@ -1,8 +1,8 @@
-"""The check of a task, run in the folder in which an agent worked: `python -I -m agentcli.extras.bench.check`, with the
-task on standard input.
+"""The check of a task, run in the folder in which an agent worked. `python -I -m agentcli.extras.bench.check` reads the
+task from standard input.
 
 The agent's files are copied out of its repository, so nothing else that it left there has an effect. The check itself
-comes through pipes and is never in a file: agent code that it runs finds no expected value. Exit code 0 means that the
+comes through pipes and is never in a file. Agent code that it runs finds no expected value. Exit code 0 means that the
 task is solved, 1 that it is not, any other that the check broke.
 """
 

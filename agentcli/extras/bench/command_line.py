@@ -201,7 +201,7 @@ def show(
 ) -> None:
     """Show the table of a run, and why runs failed.
 
-    With TASK it shows the steps of its runs and the output of its check, and for one run its session.
+    With TASK it shows the steps of its runs and the output of its check. For a single run it also shows the session.
     """
     from agentcli.extras.bench.results import as_json, measured
     from agentcli.extras.bench.running import find

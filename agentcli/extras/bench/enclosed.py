@@ -1,6 +1,6 @@
 """Run a command in its own process and mount namespaces: `python -I -S enclosed.py COMMAND…`.
 
-Agent code runs as the same user as the check that judges it. Here it sees no other process, so it can neither read the
+Agent code runs as the same user as the check that judges it. Here it sees no other process. So it can neither read the
 expected values from the check's memory nor end the check. Without namespaces, as on macOS, the command runs unconfined.
 """
 

@@ -114,8 +114,8 @@ def require_tools() -> None:
 
 
 def rewards(jobs: Path) -> tuple[int, int]:
-    """Return how many trials of a job passed (a reward of 1), and how many ended; a trial without a reward has not
-    passed.
+    """Return how many trials of a job passed (a reward of 1), and how many ended. A trial without a reward did not
+    pass.
     """
     found = []
     for path in jobs.rglob("result.json"):

@@ -108,7 +108,7 @@ def require_values(tree: Path, statements: str, expected: Mapping[str, Any]) -> 
 
 
 def require_unchanged(tree: Path, original: Path, besides: Collection[str] = ()) -> None:
-    """Raise Refused if a file other than these differs from the original, is missing or is new; a name that ends in /
+    """Raise Refused if a file other than these differs from the original, is missing or is new. A name that ends in /
     is a folder.
     """
     before, after = _contents(original), _contents(tree)

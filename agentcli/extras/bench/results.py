@@ -1,4 +1,6 @@
-"""Results of a run: rates by task and variant, stored as JSON, shown as a table, compared with an earlier run."""
+"""Results of a run: rates by task and variant. They are stored as JSON, shown as a table, and compared with an earlier
+run.
+"""
 
 from __future__ import annotations
 
@@ -108,7 +110,9 @@ def of_task(side: Side, task: str) -> Side:
 
 
 def against(result: Result, former: Result) -> Sequence[Difference]:
-    """Compare each variant with the earlier one of the same name, or with the only earlier one, in their common tasks."""
+    """Compare each variant with the earlier one of the same name, or with the only earlier one. Only common tasks
+    count.
+    """
     named = {side.name: side for side in former.sides}
     only = former.sides[0] if len(former.sides) == 1 else None
     pairs = [(named.get(side.name) or only, side) for side in result.sides]
@@ -122,8 +126,8 @@ def against(result: Result, former: Result) -> Sequence[Difference]:
 
 
 def table(result: Result) -> Iterator[str]:
-    """Yield lines for people: a row for each task and variant, then each variant as a whole, then the causes of
-    failures.
+    """Yield lines for people. Rows for each task and variant come first, then each variant as a whole, then the causes
+    of failures.
     """
     wide = max(len(task) for task in [*result.tasks, "task"])
     name = max(len(side.name) for side in [*result.sides, Side("variant", ())])
@@ -170,8 +174,8 @@ def passes(side: Side) -> str:
 
 
 def parting(former: Path, out: Path, task: str) -> str:
-    """Return where the first runs of a task in two folders diverge: the number of the first different step, and both
-    steps.
+    """Return where the first runs of a task in two folders diverge. The text has the number of the first different
+    step, and both steps.
     """
     first, second = (_steps(folder, task) for folder in (former, out))
     for number, (one, two) in enumerate(zip([*first, "(end)"], [*second, "(end)"], strict=False), 1):

@@ -1,4 +1,5 @@
-"""Task files: one text file contains the prompt, the files to start from, and the check, which the agent never gets.
+"""Task files. One text file contains the prompt, the files to start from, and the check. The agent never gets the
+check.
 
 A file begins with a TOML table; a line `-- PATH --` begins each part. `prompt` is the prompt. `files/PATH` is a file of
 the agent's repository. `make.py`, if there is one, runs in that folder before its first commit. `hidden/PATH` is a file

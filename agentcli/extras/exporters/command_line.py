@@ -31,7 +31,7 @@ _PROGRAMS: Mapping[str, _Program] = {
 
 
 class Exported(NamedTuple):
-    """Lines of a session's file, the file in which the other agent looks for it, and the command that resumes it there."""
+    """Lines of a session's file, its path in the other agent's folders, and the command that resumes it there."""
 
     lines: Iterator[str]
     place: Path

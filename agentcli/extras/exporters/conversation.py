@@ -118,7 +118,9 @@ def _part(part: Part, clean: Clean) -> Part:
 
 
 def theirs(renaming: Renaming, call: ToolCall) -> tuple[str, dict[str, Any]]:
-    """Return a call's name and input in another program's terms, by its first tool for ours; a missing tool keeps both."""
+    """Return a call's name and input in another program's terms, by its first tool for ours. Without such a tool both
+    stay.
+    """
     name, parameters = next(
         ((foreign, names) for foreign, (own, names) in renaming.items() if own == call.name), (call.name, {})
     )

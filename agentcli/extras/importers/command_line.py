@@ -242,8 +242,8 @@ def import_config(
 ) -> None:
     """Import the configuration of other programs.
 
-    It imports servers, hooks, rules and instructions: it prints a plan, asks, and writes only agentcli's own files, where nothing is overwritten. Secrets are not
-    copied: variables take their place. It can be run again.
+    It imports servers, hooks, rules and instructions. It prints a plan, asks, and writes only agentcli's own files. It
+    overwrites nothing. Secrets are not copied: variables take their place. It can be run again.
     """
     from agentcli.extras.importers.config.import_run import carry_out, import_plan, lines
 

@@ -18,9 +18,9 @@ COLUMNS = (
     "policy", "requests", "peak", "compactions", "prunes", "fresh", "written", "read", "output", "cost", "in view", "missed", "code4", "after20",
     "with recalls", "overflows",
 )  # fmt: skip
-"""`in view`: the share of names needed by replies that was in view; `with recalls`: cost with one recall for each
-missed name. `code4`: the share of repeated word sequences in inputs of calls that was in view; `after20`: the share of
-the names used by the next 20 replies that the first request after a compaction had.
+"""`in view` is the share of names needed by replies that was in view. `with recalls` is the cost with one recall for
+each missed name. `code4` is the share of repeated word sequences in inputs of calls that was in view. `after20` is
+about names used by the next 20 replies: the share that the first request after a compaction had.
 """
 TENTHS = ("in view by tenth", *(str(n) for n in range(1, PARTS + 1)))
 

@@ -20,7 +20,9 @@ PARTS = 10
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """Needs of a session's requests under a policy, in order: how many names each reply needed, and missed in its view."""
+    """Needs of a session's requests under a policy, in order. They count the names that each reply needed, and missed
+    in its view.
+    """
 
     needed: tuple[int, ...] = ()
     missed: tuple[int, ...] = ()
@@ -121,7 +123,7 @@ class Demand:
             self._compacted.append(_Compacted(request, self._known))
 
     def _repeated(self, reply: Message, request: Request) -> tuple[int, int]:
-        """Return the numbers of word sequences in the inputs of calls that came up before, and of those out of view."""
+        """Count word sequences in the inputs of calls that occurred before, and those of them that are out of view."""
         calls = (part for part in reply.parts if isinstance(part, ToolCall))
         given = {each for call in calls for value in _values(call.input) for each in sequences(str(value))}
         repeated = given & self._said
@@ -141,7 +143,7 @@ def sequences(text: str) -> frozenset[int]:
 
 @lru_cache(65_536)
 def stated(text: str) -> frozenset[str]:
-    """Return the names in a text that states something about them: more than four in a row, with only separators
+    """Return the names in a text that states something about them. More than four in a row, with only separators
     between, are a bare list.
     """
     found, row, end = set[str](), list[str](), 0

@@ -57,8 +57,8 @@ class Retention:
 def facts(records: Iterable[Record], tools: Mapping[str, Traits]) -> tuple[Fact, ...]:
     """Return the facts in messages and results, each once, in the order of their first mention.
 
-    These are paths in calls or outputs, identifiers defined in outputs or put into backticks, error lines of failures,
-    numbers of test runs, and the user's demands and prohibitions.
+    These are paths in calls or outputs, and identifiers defined in outputs or put into backticks. Error lines of
+    failures, numbers of test runs, and the user's demands and prohibitions count, too.
     """
     return tuple(dict.fromkeys(fact for record in records for fact in _facts(record.body, tools)))
 

@@ -55,7 +55,7 @@ _LINE = 14
 
 
 def svg_tenths(shares: Mapping[str, Sequence[float]]) -> str:
-    """Return the lines as an SVG image, light or dark like the reader's system; its bottom is a tenth below the lowest
+    """Return the lines as an SVG image, light or dark like the reader's system. Its bottom is a tenth below the lowest
     share.
     """
     lowest = min((share for line in shares.values() for share in line), default=1.0)

@@ -45,7 +45,7 @@ def text_plot(series: Series, width: int = 76, height: int = 14) -> list[str]:
 def svg(series: Series, title: str = "", marks: Mapping[str, int] = MappingProxyType({})) -> str:
     """Return the plot as an SVG image, light or dark like the reader's system.
 
-    `marks` are thresholds in tokens by name, drawn as dashed lines; above `window` is a band that no request may reach.
+    `marks` are thresholds in tokens by name, drawn as dashed lines. Above `window` is a band that no request may reach.
     """
     window = marks.get("window", 0)
     levels = {name: at for name, at in marks.items() if at and name != "window"}
@@ -83,7 +83,7 @@ STYLE = (
     + "".join(f".c{n}{{stroke:{dark}}}.n{n}{{fill:{dark}}}" for n, (_, dark) in enumerate(COLOURS))
     + "}"
 )
-"""Colours of a plot, on a light page and on a dark one; `c` and `n` with a number are a policy's line and name."""
+"""Colours of a plot, on a light page and on a dark one. `c` and `n` with a number are a policy's line and name."""
 
 
 def _curve(values: Sequence[int], number: int, longest: int, most: int) -> str:

@@ -79,8 +79,8 @@ Watch = Callable[[Request, Message], object]
 class Setup:
     """Conditions of a replay.
 
-    `head` are the tokens of system and tools if the session records none, `scratchpad` the assumed tokens of reasoning
-    for a summary, `recall_call` the tokens of a call of `recall`, and `recalled` those of its result.
+    `head` are the tokens of system and tools if the session records none. `scratchpad` are the assumed tokens of
+    reasoning for a summary. `recall_call` are the tokens of a call of `recall`, `recalled` those of its result.
     """
 
     model: ModelSpec
@@ -99,7 +99,7 @@ class Setup:
 class Played:
     """Result of a session under a policy. `sizes` are the tokens of each prompt; `cost` in USD, including summaries.
 
-    `overflows` counts prompts that grew beyond the usable size, each answered by forced compactions; `refused` counts
+    `overflows` counts prompts that grew beyond the usable size, each answered by forced compactions. `refused` counts
     prompts that did not fit even then. `needs` is what the replies needed in view, `recalls` the price of one recall
     for each missed name. `planted` is the fate of the caller's facts. `broken` lists violated invariants. Without
     `priced` no amount is known.
@@ -166,8 +166,7 @@ class _Player:
         self.rules, self.setup, self.model, self.watch = policy_named(policy), setup, setup.model, watch
         self.settings = replace(setup.settings, policy=cast(PolicyName, policy))
         self.limits = limits_of(setup.model, self.settings)
-        # The emulated provider and the policies count by the same rule, so the comparison is about the policies'
-        # actions, not their estimates.
+        # The emulated provider and the policies count by the same rule: actions are compared, not estimates.
         self.counter = TokenCounter(Calibrated(rate=setup.rate), model=setup.model.id)
         self.cache = EmulatedCache(setup.model, self.counter)
         self.history, self.records = History(), list[Record]()

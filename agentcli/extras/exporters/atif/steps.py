@@ -46,8 +46,8 @@ _IN_MESSAGE: Mapping[type, frozenset[str]] = {
 class StepBuilder:
     """Builder of steps from records, oldest first. A step is yielded once no record can add to it.
 
-    `clean` filters all texts; `place` returns an image's path or URL, `whole` a whole output by its path; `embedded`
-    are the ids of the subagents' trajectories in the document; steps of the first `copied` records are copies from
+    `clean` filters all texts. `place` returns an image's path or URL, `whole` the path of a whole output. `embedded`
+    are the ids of the subagents' trajectories in the document. Steps of the first `copied` records are copies from
     another session. `usage` and `requests` add up the agent's steps.
     """
 

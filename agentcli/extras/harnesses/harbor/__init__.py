@@ -170,7 +170,9 @@ class AgentCli(BaseInstalledAgent):  # type: ignore[misc]
         context.n_cache_tokens, context.cost_usd = usage.cache_read, cost
 
     def _spent(self, info: SessionInfo) -> tuple[Usage, float | None]:
-        """Return tokens and USD of the last run from its result, or of the whole session if the run was killed before."""
+        """Return tokens and USD of the last run from its result. If the run was killed before, return those of the
+        whole session.
+        """
         events = self.logs_dir / EVENTS
         lines = events.read_text(encoding="utf-8", errors="replace").split("\n") if probe.is_file(events) else []
         if (result := _result(lines)) is None:

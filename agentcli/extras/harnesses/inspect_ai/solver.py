@@ -1,8 +1,7 @@
 """agentcli as a solver of Inspect AI: `inspect eval TASK --solver agentcli/agentcli --model PROVIDER/MODEL`. Only
 Inspect imports it.
 
-The program runs in the sample's sandbox, where it must be installed; its messages, reply and tokens are recorded in the
-sample.
+The program runs in the sample's sandbox, where it must be installed. The sample records its messages, reply and tokens.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The event lines of a run as messages and events of Inspect AI, in the JSON of its logs (version 2). Pure."""
+"""The event lines of a run as messages and events of Inspect AI. They have the JSON of its logs (version 2). Pure."""
 
 from __future__ import annotations
 

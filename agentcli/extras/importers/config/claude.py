@@ -94,7 +94,9 @@ def _plugins(settings: Mapping[str, Any], folder: Path, found: Found) -> None:
 
 
 def _rule(kind: str, rule: str, source: str, found: Found, top: str = "") -> None:
-    """Add a rule. Its path is relative to the disk's root (`//`), a project's `top` (`/`), the home (`~/`), or else the workspace."""
+    """Add a rule. Its path is relative to the disk's root (`//`), a project's `top` (`/`), or the home (`~/`). Any
+    other is relative to the workspace.
+    """
     tool, paren, rest = rule.partition("(")
     if tool == "Edit" and kind != "allow":  # its rules cover all tools that change files
         _rule(kind, f"Write{paren}{rest}", source, found, top)

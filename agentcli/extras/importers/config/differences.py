@@ -71,7 +71,7 @@ Compared = tuple[str, Sequence[Difference]]
 
 
 def _user(program: Program, plan: ImportPlan) -> Iterator[Compared]:
-    """Yield what the import of the user's own files has taken over, and what it skips; the rest waits for it."""
+    """Yield what the import of the user's own files has taken over, and what it skips. The rest waits for it."""
     for step in plan.steps:
         if step.status == "same":
             yield str(step), ()

@@ -35,7 +35,7 @@ SERVERS_FILE = "mcp.json"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One found entry and its fate: `new` is written, `same` exists already, and in a `clash` the existing or first one
+    """One found entry and its fate. `new` is written, and `same` exists already. In a `clash` the existing or first one
     stays.
     """
 

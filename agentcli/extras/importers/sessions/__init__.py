@@ -35,10 +35,11 @@ def read(path: Path) -> Imported:
 def read_all(
     path: Path, chosen: str = "", format: Format | None = None, through: Shown = unshown
 ) -> Iterator[Imported]:
-    """Read the sessions in a file: all of a database, or the one whose id or title is `chosen`; else one.
+    """Read the sessions in a file. A database yields all, or the one whose id or title is `chosen`; another file yields
+    one.
 
-    `format` is the format, if known. The lines of a text pass `through`. Raises InputError with the file, the line and
-    the reason if a session cannot be imported, after yielding all that can.
+    `format` is the format, if known. The lines of a text pass `through`. Raises InputError if a session cannot be
+    imported, after yielding all others. The error names the file, the line and the reason.
     """
     format = format or recognise(path)
     try:

@@ -25,8 +25,8 @@ class CompressedFile(InputError):
 def opened(path: Path) -> Iterator[io.BufferedReader | io.BytesIO]:
     """Open a file for reading; unpack it if it is compressed.
 
-    Raises CompressedFile if Python has no Zstandard (from 3.14 on, or the package `zstandard`), InputError if the file
-    is unreadable, at once or later.
+    Raises CompressedFile if Python has no Zstandard (from 3.14 on, or the package `zstandard`). Raises InputError if
+    the file is unreadable, at once or later.
     """
     try:
         with path.open("rb") as file:

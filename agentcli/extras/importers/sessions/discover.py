@@ -165,7 +165,7 @@ PROGRAMS: Mapping[str, SessionSource] = MappingProxyType(
 
 
 def recognised(path: Path) -> Sequence[Candidate]:
-    """Return the sessions in a file that the search found; none if it has no session, or its unpacked version is there."""
+    """Return the sessions in a file that the search found. None if it has no session, or its unpacked version exists."""
     if is_unpacked(path):
         return ()
     try:

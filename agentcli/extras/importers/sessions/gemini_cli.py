@@ -31,7 +31,7 @@ _ENDING = re.compile(
 )
 """The lines after the output of a shell command."""
 _OWN = re.compile(r"\s*System: |\s*Please continue\.\s*\Z")
-"""Texts that Gemini CLI inserts as the user's: after a loop, a broken reply, or a reply that asks to continue."""
+"""Texts that Gemini CLI inserts as the user's. They follow a loop, a broken reply, or a reply that asks to continue."""
 _LONGEST_ENDING = 2000
 _LONGEST_PATH = 4096
 
@@ -159,7 +159,9 @@ def _replied(raw: Json, time: str) -> Iterable[Content]:
 
 
 def _calls(raw: Json, content: Iterable[Json]) -> Iterable[Json]:
-    """Return a reply's calls: in a rewritten history among its parts, in its own line beside them; some repeat an id."""
+    """Return a reply's calls. A rewritten history has them among its parts, its own line beside them. Some repeat an
+    id.
+    """
     calls: dict[tuple[str, int], Json] = {}
     for told in ([part["functionCall"] for part in content if "functionCall" in part], raw.get("toolCalls") or ()):
         seen: Counter[str] = Counter()

@@ -1,8 +1,8 @@
 """Session log of Gemini CLI: the messages in force after all its lines, and summaries that replaced others.
 
-A line adds or rewrites a message, removes all messages from one on (`$rewindTo`), or contains the whole new history
-(`$set.messages`). The last happens at the start, on resuming, after a compression, and after a failed request. Here,
-such a rewritten history never removes a message; a summary at its beginning stays a summary.
+A line adds or rewrites a message, or removes all messages from one on (`$rewindTo`). It may also contain the whole new
+history (`$set.messages`). The last happens at the start, on resuming, after a compression, and after a failed request.
+Here, such a rewritten history never removes a message; a summary at its beginning stays a summary.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ def message_text(raw: Json) -> str:
 
 
 def is_context(raw: Json) -> bool:
-    """Return True for information from Gemini CLI to the model, such as the folder and the date, in the user's name."""
+    """Return True for information that Gemini CLI sends in the user's name, such as the folder and the date."""
     texts = [part.get("text") for part in parts(raw.get("content"))]
     return raw.get("type") == "user" and bool(texts) and all(str(text).lstrip().startswith(CONTEXTS) for text in texts)
 
@@ -227,7 +227,7 @@ def units(raw: Json) -> frozenset[tuple[str, str]]:
 
 
 def call_name(raw: Json) -> str:
-    """Return the id of a call or its answer; without one, as the API omits it, the tool's name: their order
+    """Return the id of a call or its answer. The API omits some ids: then return the tool's name. Their order
     distinguishes them.
     """
     return str(raw.get("id") or raw["name"])

@@ -30,7 +30,7 @@ AT_ONCE = 50
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Outcome for one session: `session` is its id in the store, if it is there; `why` is the reason if it is not new."""
+    """Outcome for one session. `session` is its id if the store has it. `why` is the reason if it is not new."""
 
     source: Candidate
     status: Literal["imported", "skipped", "failed"]

@@ -85,7 +85,9 @@ def blocks(content: Any) -> Iterable[Json]:
 
 
 def utc(value: Any) -> str:
-    """Return a time in the form of records, from ISO 8601 or milliseconds since the epoch; empty if there is none."""
+    """Convert ISO 8601 or milliseconds since the epoch to the form of records. Return an empty text if there is no
+    time.
+    """
     if isinstance(value, bool) or not value:
         return ""
     if isinstance(value, int | float):

@@ -89,7 +89,7 @@ def _unused(call_id: str, taken: Set[str]) -> str:
 
 
 def _paired(items: Sequence[Item]) -> tuple[list[Item], list[str]]:
-    """Put each result right after the message with its call, in the order of calls; add one for each unanswered call."""
+    """Put each result right after the message with its call, in the order of calls. Add one for each unanswered call."""
     results: dict[str, Item] = {}
     notes: list[str] = []
     asked = {call.call_id for item in items if isinstance(item.content, Message) for call in item.content.calls}

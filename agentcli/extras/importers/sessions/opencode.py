@@ -148,7 +148,7 @@ class _Reader:
             yield Item(time, Failure(error, "model", usage or Usage(), cost), key)
 
     def _whole_output(self, part: Json) -> str:
-        """Take over the whole of a truncated output, which opencode stores in a file for a week; return its new place."""
+        """Take over the whole of a truncated output; return its new place. opencode stores it in a file for a week."""
         saved = _SAVED.search(_ends(part["state"].get("output")))
         named = (part["state"].get("metadata") or {}).get("outputPath") or (saved and saved[1])
         path = Path(str(named or ""))
@@ -209,7 +209,9 @@ def _reply_parts(part: Json) -> Iterable[Part]:
 
 
 def _result(call: ToolCall, part: Json, whole: str) -> Iterable[Item]:
-    """Yield the answer to a call, whose whole output is in the file `whole`; none if it was running when the program ended."""
+    """Yield the answer to a call, whose whole output is in the file `whole`. Yield none if it was running at the
+    program's end.
+    """
     state = part["state"]
     if state["status"] not in ("completed", "error"):
         return

@@ -70,8 +70,8 @@ def nothing_found(path: Path, chosen: str) -> str:
 def read_database(path: Path, chosen: str = "") -> Iterator[Imported]:
     """Yield the sessions in a database, oldest first, except subagents'; or the one whose id or title is `chosen`.
 
-    The database is only read, and may be in use. Raises InputError if it is unreadable, if no session is found, and,
-    after all others, for sessions that cannot be imported.
+    The database is only read, and may be in use. Raises InputError if it is unreadable or has no such session. After all
+    others, it raises for sessions that cannot be imported.
     """
     failures: list[str] = []
     found = 0

@@ -78,7 +78,9 @@ def _items(entry: Json, number: int, entries: Sequence[tuple[int, Json]]) -> Ite
 
 
 def _first_kept(entry: Json, entries: Sequence[tuple[int, Json]]) -> str:
-    """Return the key of the first entry that the compaction kept: by id, or in old files by index from the header, 0."""
+    """Return the key of the first entry that the compaction kept. It is an id, or in old files an index from the
+    header, 0.
+    """
     index = entry.get("firstKeptEntryIndex")
     if not isinstance(index, int):
         return str(entry.get("firstKeptEntryId") or "")

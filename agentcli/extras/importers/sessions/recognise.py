@@ -59,7 +59,8 @@ def holds_database(path: Path) -> bool:
 def lines(path: Path) -> Iterator[str]:
     """Yield the lines of a text file, without line breaks; `DAMAGED` for a line that is not UTF-8.
 
-    Raises InputError if the file is unreadable, and at the end, with the first such line, if most lines are not UTF-8.
+    Raises InputError if the file is unreadable. If most lines are not UTF-8, it raises at the end, with the first such
+    line.
     """
     damaged: list[int] = []
     number = 0

@@ -1,4 +1,6 @@
-"""Calls and patches of other programs as calls of our tools, so that the ledger, the diff and `recall` understand an imported session."""
+"""Calls and patches of other programs, converted to calls of our tools. So the ledger, the diff and `recall` understand
+an imported session.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,7 @@ def _lines(text: Any) -> int:
 
 
 def as_edit(patch: str) -> tuple[str, dict[str, Any]] | None:
-    """Convert a patch to a call of `write` or `edit`; None if it changes several places or moves or deletes a file."""
+    """Convert a patch to a call of `write` or `edit`. None if it changes several places, or moves or deletes a file."""
     try:
         changes = parse(patch)
     except PatchError:
