@@ -80,9 +80,9 @@ def test_no_help_of_the_command_line_has_a_foreign_turn() -> None:
     assert not [line for line in lines if TIC.search(line)]
 
 
-BRIEF = ("context", "core", "permissions", "providers", "system", "tools")
-"""Folders of the package whose docstrings and comments have sentences of at most `MOST_WORDS`."""
+FOLDERS = sorted(each.name for each in PACKAGE.iterdir() if any(each.rglob("*.py")))
 MOST_WORDS = 20
+"""Maximum words of a sentence in a docstring or comment."""
 WORD = re.compile(r"[\w'`$./*<>\[\]=-]+")
 
 
@@ -90,9 +90,9 @@ def too_long(code: str) -> list[tuple[int, str]]:
     return [(line, text) for line, text in sentences(code) if len(WORD.findall(text)) > MOST_WORDS]
 
 
-@pytest.mark.parametrize("folder", BRIEF)
-def test_a_sentence_of_the_code_is_short(folder: str) -> None:
-    files = sorted((PACKAGE / folder).rglob("*.py"))
+@pytest.mark.parametrize("pattern", ["*.py", *(f"{folder}/**/*.py" for folder in FOLDERS)])
+def test_a_sentence_of_the_code_is_short(pattern: str) -> None:
+    files = sorted(PACKAGE.glob(pattern))
     assert files
     assert not [(str(file), *each) for file in files for each in too_long(file.read_text(encoding="utf-8"))]
 

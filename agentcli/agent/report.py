@@ -81,8 +81,8 @@ class SessionReport:
         return outlook(self._conversation.builder.window())
 
     def cold(self, least: float) -> str:
-        """Return the line about a prompt that must be written to the provider's cache again, if that costs at least
-        `least` USD; empty if the cache has it, or it costs less.
+        """Return the line about a prompt that must be written to the provider's cache again. Empty if the cache has it,
+        or if that costs less than `least` USD.
         """
         if not least or not self._journal.history.turn:
             return ""

@@ -1,4 +1,4 @@
-"""The manual: Markdown pages beside this file, for people (`agentcli help`, `/help`) and for the model, which reads them as files."""
+"""The manual: Markdown pages beside this file. People read them with `agentcli help` and `/help`, the model as files."""
 
 from __future__ import annotations
 

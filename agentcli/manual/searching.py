@@ -23,8 +23,9 @@ class Section:
 
 
 def search(text: str) -> list[Section]:
-    """Return the sections that contain words of the text, the best first; their `lines` are the paragraphs, items and rows with any
-    of the words, each in one line (of long ones the sentences), or the first one if the words are only in the heading or other words for the page.
+    """Return the sections that contain words of the text, the best first. Their `lines` are the paragraphs, items and
+    rows with any of the words, each in one line. Of a long paragraph only the sentences with such words count. If the
+    words are only in the heading or in the page's other words, the first paragraph is returned.
     """  # fmt: skip
     sections = _index()
     known = Counter(word for one in sections for word in one.weights)
@@ -119,7 +120,7 @@ _LEAST = 4
 _LONG = 240
 """Characters of a line of which only sentences with words of the question are shown."""
 _TOPIC, _OTHER, _HEADING, _SUMMARY, _FIRST, _BODY = 12.0, 9.0, 8.0, 4.0, 3.0, 1.0
-"""Weights of a word in the topic, among the other words for it, in the heading, the first sentence, the first column, and anywhere else."""
+"""Weights of a word in the topic, other words for it, the heading, the first sentence and column, the rest."""
 _REFERENCE = 0.5
 """Share of the weights that a section of the pages to look things up has."""
 _INHERITED = 0.4

@@ -102,7 +102,7 @@ class Compactor:
     def ask(self, focus: str, plan: str = "") -> str:
         """Request a compaction before the next step; return why there will be none, or an empty text.
 
-        `plan` is the id of the call whose result is an approved plan: it is pinned, and no size is required.
+        `plan` is the id of the call whose result is an approved plan. That result is pinned, and no size is required.
         """
         why = "" if plan else _needless(self._builder.window(), self._history)
         if not why:

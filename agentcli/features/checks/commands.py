@@ -27,7 +27,8 @@ from agentcli.system.programs import find_program, located
 async def checks(context: Context, argument: str) -> AsyncIterator[Output]:
     """List the checks after edits, and suggested ones: /checks
 
-    A check is a command by glob in [checks] of config.toml; its new findings go to the model with the result of an edit. See /help checks.
+    A check is a command by glob in [checks] of config.toml. The result of an edit includes its new findings. See /help
+    checks.
     """
     if argument:
         raise UsageError("/checks takes no argument. Checks are set in [checks] of config.toml: /help checks.")

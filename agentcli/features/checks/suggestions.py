@@ -16,7 +16,9 @@ _MOST = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Linter:
-    """A program, its kind of files, and its evidence: files that exist only for it, or a pattern in another one."""
+    """A program, its kind of files, and its evidence. The evidence is files that exist only for it, or a pattern in
+    another file.
+    """
 
     glob: str
     program: str
@@ -110,7 +112,7 @@ def _beginning(file: Path) -> str:
 
 
 def _installed(program: str, folder: Path, path: str | None) -> str:
-    """Return the program as a command names it: by its path in the project, or by its name if it is on PATH.
+    """Return the program as a command names it. That is its path in the project, or its name if it is on PATH.
 
     The result is empty if the program is not installed.
     """

@@ -18,8 +18,9 @@ LISTED = 3
 async def cost(context: Context, argument: str) -> AsyncIterator[Output]:
     """Show the cost of this session and why: /cost [TURN]
 
-    The parts of a turn add up to its cost: tokens sent again because the cache was missed and why, large outputs, replies, summaries, retries.
-    Without TURN, the newest turn, the costliest ones, and the sums per model and day. See /help cost.
+    The parts of a turn add up to its cost: large outputs, replies, summaries, retries, and tokens sent again. For
+    these it shows why the cache was missed. Without TURN, show the newest turn, the costliest ones, and the sums per
+    model and day. See /help cost.
     """
     if argument and not (argument.isascii() and argument.isdigit()):
         raise UsageError("Which turn? Use /cost or /cost NUMBER.")

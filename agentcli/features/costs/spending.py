@@ -1,6 +1,4 @@
-"""Requests of a session with their costs: new tokens, tokens from the cache, and tokens that were sent again in full,
-with the cause.
-"""
+"""Requests of a session with their costs. Tokens are new, from the cache, or sent again in full, with the cause."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ USUAL = Prices(input=1.0, output=5.0, cache_read=0.1, cache_write=1.25)
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """A part of a prompt: `source` is its tool or a name in parentheses, `title` describes it, `size` is in characters."""
+    """A part of a prompt. `source` is its tool or a name in parentheses, `title` describes it, `size` is in characters."""
 
     source: str
     size: int
@@ -41,7 +39,7 @@ class Added:
 class Spending:
     """A request and its spending, or several that one record sums up. `cost` is in USD, None if no price is known.
 
-    `lost` are tokens of the prompt that the cache had and did not supply, for the reason `why`, empty if the records do
+    `lost` are tokens of the prompt that the cache had and did not supply. `why` is the reason, empty if the records do
     not show it. `added` is new in the prompt since the previous request. `first` is the seq of the prompt that began
     the turn.
     """

@@ -33,7 +33,7 @@ class Stats:
 def collect(sessions: Iterable[SessionInfo]) -> Stats:
     """Sum up these sessions.
 
-    Usage inherited by a fork counts once: in its origin, or in the longest of the forks if the origin is gone. A
+    Usage inherited by a fork counts once, in its origin. If the origin is gone, it counts in the longest fork. A
     subagent's usage counts in the session that started it.
     """
     total = CostSum()

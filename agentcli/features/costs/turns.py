@@ -1,5 +1,5 @@
-"""Causes of a turn's cost: parts that add up to it, the largest first; and the line after a turn that cost much more
-than usual.
+"""Causes of a turn's cost: parts that add up to it, the largest first. A turn that cost much more than usual gets a
+line.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Events of the agent for extensions: after the hooks of files, and with the same rights, but never to allow a call."""
+"""Events of the agent for extensions. They follow the hooks of files, with the same rights, but never allow a call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of extensions: where they are, and their content as it was read once, so that what was approved is what runs."""
+"""Files of extensions: where they are, and their content. It is read once, so that what was approved is what runs."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def _of_project(project: Project, notes: list[str]) -> Iterator[Source]:
 
 
 def _in_folder(folder: Path, place: Place, shown: str, within: Path | None, notes: list[str]) -> Iterator[Source]:
-    """Yield the extensions in a folder by name; a link that leads out of `within` is left out with a note."""
+    """Yield the extensions in a folder by name. A link that leads out of `within` is left out with a note."""
     if not probe.is_dir(folder):
         return
     for path in sorted(folder.iterdir()):

@@ -1,4 +1,4 @@
-"""Threads in which the code of extensions runs: it cannot block the agent, and what it prints stays away from stdout."""
+"""Threads in which the code of extensions runs. It cannot block the agent, and its output stays away from stdout."""
 
 from __future__ import annotations
 

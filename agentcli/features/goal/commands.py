@@ -35,9 +35,10 @@ def _words(_: Terminal) -> Sequence[Item]:
 async def goal(ctx: Context, argument: str) -> AsyncIterator[Output]:
     """Work over turns until a check shows that a goal is reached: /goal [OPTIONS] [TEXT]
 
-    After each turn a command decides (`--check 'pytest -q'`, exit code 0), or a cheap model that must quote a tool's result. `--turns N`,
-    `--time 2h` and `--cost USD` are limits: 25 turns and 2 hours by default. Without TEXT, show the progress. /goal pause, /goal resume and
-    /goal clear; Esc pauses, too. `--wait` begins with your next prompt. See /help goals.
+    After each turn a command decides (`--check 'pytest -q'`, exit code 0), or a cheap model. The model must quote a
+    tool's result. `--turns N`, `--time 2h` and `--cost USD` are limits: 25 turns and 2 hours by default. Without TEXT,
+    show the progress. /goal pause, /goal resume and /goal clear; Esc pauses, too. `--wait` begins with your next
+    prompt. See /help goals.
     """
     core = ctx.session.core
     word, _, rest = argument.partition(" ")

@@ -80,7 +80,7 @@ def has_news(results: Sequence[Shown], since: int) -> bool:
 
 
 def objection(quotes: Sequence[tuple[int, str]], results: Sequence[Shown], traits: Mapping[str, Traits]) -> str:
-    """Return why these quotations, each with a result's number, do not prove that a goal is reached; empty if they do."""
+    """Return why these quotations do not prove that a goal is reached; empty if they do. Each has a result's number."""
     by_seq = {shown.seq: shown for shown in results}
     if not quotes:
         return "it quotes no result"

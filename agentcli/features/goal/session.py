@@ -138,9 +138,7 @@ def beginning(goal: Goal) -> Text:
 
 
 def continuing(goal: Goal, output: str = "") -> Prompt:
-    """Return the prompt of a further turn, which repeats the goal, because a compaction may have removed it from the
-    view.
-    """
+    """Return the prompt of a further turn. It repeats the goal, because a compaction may have removed it from the view."""
     how = CHECKED.format(check=goal.check) if goal.check else NO_CHECK
     why = "\n\n".join(filter(None, [f"The newest check: {goal.why}", output, how]))
     text = NEXT.format(text=goal.text, why=why, idle=NO_NEWS if goal.idle else "")

@@ -1,4 +1,6 @@
-"""The slash command of hooks, and the reports on them: hooks in force, hooks that wait for approval, and problems of their files."""
+"""The slash command of hooks, and the reports on them. They show hooks in force, hooks that wait for approval, and
+problems of their files.
+"""
 
 from __future__ import annotations
 

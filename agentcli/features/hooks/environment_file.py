@@ -30,8 +30,8 @@ class EnvironmentFile:
     path: Path
 
     async def variables(self, cwd: Path, env: Mapping[str, str]) -> tuple[Mapping[str, str], str]:
-        """Return the variables that the lines set or change in `env`, the environment of commands, and why some may be
-        missing.
+        """Return the variables that the lines set or change, and why some may be missing. `env` is the environment of
+        commands.
         """
         try:
             if not self.path.stat().st_size:

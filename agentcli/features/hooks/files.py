@@ -97,8 +97,8 @@ FIELDS: Mapping[str, tuple[type, ...]] = MappingProxyType(
 class Hook:
     """A command that runs at every event of one name with a matching subject, for at most `timeout` seconds.
 
-    `matcher` is empty or `*` for all, names separated by `,` or `|`, or else a regular expression to search for. With
-    `args` the command is a program that gets them, else a shell line.
+    `matcher` is empty or `*` for all, or names separated by `,` or `|`. Any other text is a regular expression to
+    search for. With `args` the command is a program that gets them, else a shell line.
     """
 
     event: str

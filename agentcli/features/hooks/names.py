@@ -42,7 +42,7 @@ def own_input(call: ToolCall, given: Mapping[str, Any], dialect: Dialect) -> Map
 def names_of(call: ToolCall) -> tuple[str, ...]:
     """Return all names that a matcher may have for a call's tool.
 
-    A hook on edits also runs for several edits in one call: programs without such a tool have no name for it.
+    A hook on edits also runs for several edits in one call. Programs without such a tool have no name for it.
     """
     own = dict.fromkeys((call.name, like_tool(call.name)))
     foreign = [name for tool in own for table in _TABLES.values() for name, (ours, _) in table.items() if ours == tool]

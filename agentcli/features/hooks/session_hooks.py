@@ -324,7 +324,7 @@ def fulfils(condition: str, call: ToolCall, root: Path, traits: Mapping[str, Tra
 def _rule(condition: str, root: str) -> Rule | None:
     """Parse a condition as a rule with our tool name; return None if it is invalid.
 
-    A path pattern is written as in `.gitignore`, with `/` for the project's folder and `//` for the root of the disk.
+    A path pattern is written as in `.gitignore`. `/` is the project's folder, and `//` is the root of the disk.
     """
     name, _, rest = condition.strip().partition("(")
     pattern = rest.removesuffix(")")

@@ -33,7 +33,7 @@ class Transcript:
         self._written = 0
 
     def update(self) -> str:
-        """Write the messages that are not in it yet; return its path, or an empty text if it is not writable.
+        """Write the messages that are not in it yet; return its path. The path is empty if the file is not writable.
 
         Before a session's first record there is no folder for it: the path is its future one.
         """

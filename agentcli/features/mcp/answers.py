@@ -1,7 +1,7 @@
 """Servers' answers in the protocol's form: each tool, prompt, resource and block is repaired or dropped separately.
 
-The SDK checks an answer as a whole: without this, one odd tool would remove all tools of its server, and one odd block
-lose the result of a finished call.
+The SDK checks an answer as a whole. Without this, one odd tool would remove all tools of its server. One odd block
+would lose the result of a finished call.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Open connection to one server through the official SDK, watched: its end is reported, and its answers are repaired
-before the SDK checks them.
+"""Open connection to one server through the official SDK. Its end is reported. Its answers are repaired before the SDK
+checks them.
 """
 
 from __future__ import annotations
@@ -117,8 +117,8 @@ CHANGE_SECONDS = 0.5
 
 
 def _read_again(error: Exception, note: Callable[[str], None]) -> Any:
-    """Return the repaired form of a message that the SDK cannot read, or the failure of its request, which must not
-    wait in vain.
+    """Return the repaired form of a message that the SDK cannot read. If it has none, return the failure of its
+    request, which must not wait in vain.
     """
     if not isinstance(error, ValidationError):
         return error
@@ -177,7 +177,9 @@ class Connection:
     host: Host
     listing: Listing = Listing()
     refused: int = 0
-    """HTTP status with which the server refused a request before it was connected, or NO_LOGIN at any time; 0 if it did not."""
+    """HTTP status with which the server refused a request before it was connected, or NO_LOGIN at any time. 0 if it
+    refused none.
+    """
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     closed: asyncio.Event = field(default_factory=asyncio.Event)
     odd: list[str] = field(default_factory=list)

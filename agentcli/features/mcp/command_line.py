@@ -236,7 +236,9 @@ async def _pasted() -> str:
 
 
 def _program(cwd: str, trust: bool) -> Program:
-    """Return the program in a folder; problems of its servers' files and unread files go to stderr, the SDK's messages to the log."""
+    """Return the program in a folder. Problems of its servers' files and unread files go to stderr, the SDK's messages
+    to the log.
+    """
     from agentcli.features.mcp.run_servers import unread
     from agentcli.system.logs import log_library_to
 

@@ -239,7 +239,7 @@ def _quoted(word: str) -> str:
 
 
 def _seconds(given: Any, default: float) -> float:
-    """Convert a time to seconds: below 1,000 it is in seconds, else in milliseconds, as in Claude Code and Gemini CLI."""
+    """Convert a time to seconds. Below 1,000 it is in seconds, else in milliseconds, as in Claude Code and Gemini CLI."""
     if not isinstance(given, int | float) or not 0 < given < _LONGEST:  # also excludes NaN
         return default
     return float(given) if given < 1_000 else given / 1_000

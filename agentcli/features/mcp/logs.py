@@ -21,7 +21,7 @@ _ERROR = re.compile(r"npm (?:error|ERR!) (?!code |A complete log)\S+ .|(?:Uncaug
 
 
 def telling_line(text: str) -> str:
-    """Return the output line that explains what happened: the last one, or the first error if npm or Node.js wrote it."""
+    """Return the output line that explains what happened. That is the last one, or the first error of npm or Node.js."""
     lines = [line.strip() for line in text.splitlines() if line.strip()] or [""]
     named = (line for line in lines if _ERROR.match(line)) if _TRAILER.match(lines[-1]) else ()
     return next(iter(named), lines[-1])[:200]

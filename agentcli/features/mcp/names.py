@@ -1,5 +1,5 @@
-"""Names of MCP tools as models see them, unique, stable and valid for every provider; and names of the files that
-define servers.
+"""Names of MCP tools as models see them: unique, stable and valid for every provider. The names of files
+that define servers are here, too.
 """
 
 from __future__ import annotations
@@ -37,5 +37,7 @@ def server_prefix(server: str) -> str:
 
 
 def _server_part(server: str) -> str:
-    """Return a server's name as part of a tool's name: without a double underscore, so that a rule matches only one server."""
+    """Return a server's name as part of a tool's name. It has no double underscore, so that a rule matches only one
+    server.
+    """
     return re.sub(r"_{2,}", "_", re.sub(r"[^A-Za-z0-9_-]", "_", server)).strip("_")

@@ -141,7 +141,7 @@ class RunServers:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """Return the run's environment with the PATH from its start: the person approved these servers, even if they
+        """Return the run's environment with the PATH from its start. The person approved these servers, even if they
         start programs in the workspace.
         """
         env = self._project.given_env
@@ -233,7 +233,7 @@ class RunServers:
 
 
 FORM = 4
-"""Maximum fields of a form that are asked for at once; a longer one is shown first, and can be declined as a whole."""
+"""Maximum fields of a form that are asked for at once. A longer form is shown first, and can be declined as a whole."""
 FILL_IN = "Fill it in"
 
 

@@ -104,8 +104,8 @@ async def log_in(
 ) -> bool:
     """Log in to a server in the browser; return False if it requires no login. Raises InputError if that fails.
 
-    `pasted` waits for the address at which the browser ended, because over ssh the browser is on another machine; None
-    gives up.
+    `pasted` waits for the address at which the browser ended; None gives up. Over ssh the browser is on another
+    machine.
     """
     await asyncio.to_thread(import_module, "agentcli.features.mcp.tokens")
     from agentcli.features.mcp.tokens import CALLBACK, LoginPage, login

@@ -1,4 +1,4 @@
-"""MCP servers of a run, for callers in other threads: all of them run in the event loop of one daemon thread.
+"""MCP servers of a run, for callers in other threads. All of them run in the event loop of one daemon thread.
 
 Coroutines cross to that loop, and back to the loop that sent the last one.
 """

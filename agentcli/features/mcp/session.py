@@ -99,8 +99,8 @@ class ServerTools:
         return no_server_tool(given, self._servers.tools())
 
     def upfront(self) -> Sequence[ToolSchema]:
-        """Return the tools that follow the built-in ones: of the servers that fit completely into the room for them,
-        smallest first.
+        """Return the tools that follow the built-in ones. A server's tools are among them if all fit into the room,
+        smallest server first.
         """
         counter, tokens = TokenCounter(self._estimator()), self._room()
         chosen: list[ToolSchema] = []
@@ -113,8 +113,8 @@ class ServerTools:
     def loading(self, output: ToolOutput, history: History) -> ToolOutput:
         """Return a search's output with the definitions of the found tools, for a model that loads them itself.
 
-        Unchanged if no provider accepts a definition, or if it differs from the one that the model has already loaded:
-        that would change earlier requests.
+        The output is unchanged if no provider accepts a definition, or if the model has loaded a different one. A
+        changed one would change earlier requests.
         """
         upfront = {tool["name"] for tool in history.tools}
         known = {tool.name: tool for tool in loaded_tools(_results(history))}

@@ -279,7 +279,9 @@ class ServerLife:
         self._outcome(connection, why)
 
     async def _attempt(self, server: ServerDefinition) -> tuple[Connection, str | None]:
-        """Try once to connect; return the connection and the reason for a failure, None if the attempt continues after the deadline."""
+        """Try once to connect; return the connection and the reason for a failure. It is None if the attempt continues
+        after the deadline.
+        """
         from agentcli.features.mcp.client import Connection
 
         self._connection = None
@@ -403,7 +405,7 @@ class ServerLife:
 def _end(connection: Connection, living: asyncio.Task[None]) -> None:
     """Make a connection end. Cancel its task only while it connects, and once.
 
-    After that the SDK gives the program time to end, kills it and waits for it; a cancellation would stop that.
+    After that the SDK gives the program time to end, kills it and waits for it. A cancellation would stop that.
     """
     if connection.ready.is_set() or connection.closed.is_set():
         connection.close()

@@ -48,5 +48,5 @@ WRITTEN: Mapping[str, Transport] = {**TRANSPORTS, "local": STDIO, "streamable-ht
 
 
 def reaching(address: str) -> Transport | None:
-    """Return the transport, the first if there are several, that reaches such an address; None if it is not an address."""
+    """Return the transport that reaches such an address, the first if there are several. None if it is not an address."""
     return next((each for each in TRANSPORTS.values() if each.schemes and address.startswith(each.schemes)), None)

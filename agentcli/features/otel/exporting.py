@@ -1,5 +1,5 @@
-"""Send to a collector by OTLP over HTTP, from the SDK's threads: a collector that is down, slow or hanging costs a
-session no time.
+"""Send to a collector by OTLP over HTTP, from the SDK's threads. A collector that is down, slow or hanging does not
+delay a session.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Program that compares an answer with a schema: a separate process can be ended in the middle of a regular expression.
+"""Program that compares an answer with a schema. A separate process can be ended in the middle of a regular expression.
 
 It reads `{"schema", "value"}` from stdin and prints the faults as JSON.
 """

@@ -1,4 +1,4 @@
-"""A run whose answer must match a JSON Schema: the model gets the schema, the answer is checked, and a wrong one
+"""A run whose answer must match a JSON Schema. The model gets the schema. The answer is checked, and a wrong one
 corrected once.
 """
 
@@ -27,7 +27,8 @@ AGAIN = "Your answer does not match the JSON Schema:\n{faults}\n\nReply with the
 
 
 def holding_to(given: str) -> WrapTurn:
-    """Return a wrapper that requires turns to match the schema in a file, or in a text that is JSON itself.
+    """Return a wrapper that requires turns to match a schema. `given` is the schema's file, or a text that is JSON
+    itself.
 
     Raises InputError.
     """
@@ -75,7 +76,9 @@ async def held_to(
 
 
 async def _judged(ended: TurnEnded, schema: AnswerSchema) -> tuple[TurnEnded, Sequence[str]]:
-    """Return a turn's end with only the JSON, and its answer's faults; with the error if it could not be checked."""
+    """Return a turn's end with only the JSON, and its answer's faults. The end has the error if it could not be
+    checked.
+    """
     if ended.ending != "done":
         return ended, ()
     try:

@@ -38,8 +38,9 @@ def _words(_: Terminal) -> Sequence[Item]:
 async def loop(ctx: Context, argument: str) -> AsyncIterator[Output]:
     """Send a prompt now and at intervals: /loop [5m TEXT]
 
-    TIME is 90s, 5m, 2h; options before TEXT end it: `--times N` (100 by default), `--until COMMAND` (exit code 0), `--cost USD`. A timer waits while
-    anything runs or asks. Without an argument, list the timers. /loop cancel [N], /loop pause, /loop resume. See /help goals.
+    TIME is 90s, 5m, 2h. Options before TEXT end it: `--times N` (100 by default), `--until COMMAND` (exit code 0),
+    `--cost USD`. A timer waits while anything runs or asks. Without an argument, list the timers. /loop cancel [N],
+    /loop pause, /loop resume. See /help goals.
     """
     async with closing(_timer(ctx, "loop", argument, _REPEATED)) as outputs:
         async for output in outputs:
@@ -99,8 +100,8 @@ async def _timer(ctx: Context, name: str, argument: str, values: Mapping[str, st
 
 
 async def _first_prompt(core: SessionCore) -> AsyncIterator[Output]:
-    """Wait for the timer that is due first, and send its prompt; none if its command ends it, and no other timer is
-    left.
+    """Wait for the timer that is due first, and send its prompt. Send none if its command ends it, and no other timer
+    is left.
     """
     texts: list[str] = []
     yield Work("Waiting", partial(_wait, core, texts))

@@ -28,8 +28,8 @@ def is_due(core: SessionCore) -> bool:
 
 
 async def due(core: SessionCore, interrupt: asyncio.Event, emit: Emit) -> str | None:
-    """Return the prompt of the timer that is due first, after recording its next run; None, with a notice, if it has
-    ended instead.
+    """Record the next run of the timer that is due first; return its prompt. If it has ended, emit a notice and return
+    None.
     """
     timer = timers_of(core).first
     if timer is None:

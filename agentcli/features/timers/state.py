@@ -75,7 +75,7 @@ class Timers:
         return replace(self, all=tuple(each for each in self.all if each.id != timer.id))
 
     def with_next(self, timer: Timer, now: float) -> Timers:
-        """Return the timers after this one has begun a run: with its next run, or without it after the last run."""
+        """Return the timers after this one has begun a run. It has its next run, or is gone after the last run."""
         if timer.left <= 1 or not timer.every:
             return self.without(timer)
         later = replace(timer, left=timer.left - 1, next=now + timer.every)

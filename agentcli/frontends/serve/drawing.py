@@ -81,7 +81,7 @@ def drawn(records: Sequence[Record], clean: Clean, after: int = 0) -> list[Mappi
 
 
 def drawn_reply(text: str) -> Mapping[str, Any]:
-    """Return the drawing of a reply that grows: its finished blocks with the number of their lines, and the open one."""
+    """Return the drawing of a growing reply: its finished blocks with the number of their lines, and the open one."""
     closed, growing, lines = closed_part(plain(text), HIGHLIGHTED)
     return {"closed": tree_of([closed]), "lines": lines, "open": tree_of([growing])}
 

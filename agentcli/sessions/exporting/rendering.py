@@ -49,7 +49,7 @@ def closed_part(text: str, limit: int = HIGHLIGHT_LIMIT) -> tuple[str, str, int]
 
 
 def diff_rows(diff: str, path: str = "", limit: int = HIGHLIGHT_LIMIT) -> str:
-    """Render a unified diff as numbered lines in the colours of the file's language; `path` names the file if the diff
+    """Render a unified diff as numbered lines in the colours of the file's language. `path` names the file if the diff
     does not.
     """
     hunk: list[_Line] = []

@@ -15,8 +15,8 @@ from agentcli.program.project import Project
 from agentcli.system.programs import find_program
 
 FILE = ".lsp.json"
-"""File of a project that defines language servers, in the form of Claude Code's plugins; `lsp.json` in the config
-folder is the user's.
+"""File of a project that defines language servers, in the form of Claude Code's plugins. The user's file is `lsp.json`
+in the config folder.
 """
 MOST = 1_000_000
 """Maximum bytes of such a file."""

@@ -32,8 +32,8 @@ UNVERSIONED = 0.4
 FIRST = 1.5
 """The same for such a server's first report on a file: diagnostics missing then would later seem new."""
 UNCHANGED = 3.0
-"""Seconds after which a silent server has nothing more to report about a changed file: some are silent if nothing
-changes.
+"""Seconds after which a silent server has nothing more to report about a changed file. Some servers are silent if
+nothing changes.
 """
 STARTS = 3
 """Starts in a session after which a server that ends by itself is off."""
@@ -63,8 +63,8 @@ _CAPABILITIES = {
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Maximum seconds for a server's start, for one answer, for the diagnostics of a change, and for which an edit
-    waits for these.
+    """Maximum seconds for a server's start, for one answer, and for the diagnostics of a change. The last limits how
+    long an edit waits for these diagnostics.
 
     `question` limits a query with everything before its answer: other work with the server, and its start.
     """

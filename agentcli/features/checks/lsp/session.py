@@ -265,7 +265,7 @@ class SessionServers(SessionPart):
 
 
 class DiagnosticsStage(Stage):
-    """Tells language servers about files that are read and edited; the last edit of a file in a reply gets the new
+    """Tells language servers about files that are read and edited. The last edit of a file in a reply gets the new
     diagnostics.
     """
 

@@ -243,7 +243,7 @@ class Asking:
         size. Content too large for the terminal is printed above it, once. `what` identifies this dialog's content.
         `printed` has the contents that related dialogs have printed already.
         """  # fmt: skip
-        # While the user's editor runs, the keys are the editor's; and a view keeps them until it is closed.
+        # While the user's editor runs, it gets the keys. A view keeps them until it is closed.
         await self._screen.present()
         self._over = asyncio.get_running_loop().create_future()
         self._fit = partial(self._fitted, what=what, printed=set() if printed is None else printed)

@@ -80,7 +80,7 @@ def in_one_line(calls: Sequence[Called], width: int, look: Look) -> list[str]:
 
 
 def _named(calls: Sequence[Called], width: int, look: Look) -> str:
-    """Return a line with what calls read or list; empty if others are among them, or if it is too long."""
+    """Return a line with what calls read or list. Empty if others are among them, or if it is too long."""
     if any(call.body != "none" for call in calls):
         return ""
     groups: dict[str, list[str]] = {}

@@ -22,7 +22,9 @@ def can_be_sent_again(ended: TurnEnded) -> bool:
 
 
 def told(error: Exception, again: bool) -> str:
-    """Return the error for a person, ending with a key if the turn can be sent `again`; a full context names its own way on."""
+    """Return the error for a person. It ends with a key if the turn can be sent `again`; a full context names its own
+    remedy.
+    """
     text = _text(error)
     if not again or "Enter" in text or isinstance(error, ContextError):
         return text + ("" if text.endswith((".", "!", "?")) else ".")

@@ -82,7 +82,9 @@ class Called:
 
     @property
     def folds(self) -> bool:
-        """True if the call is shown in one line with its neighbours: it changed no file and told the person nothing."""
+        """True if the call is shown in one line with its neighbours. It changed no file and printed nothing for the
+        person.
+        """
         result = self.result
         if result.status not in ("success", "error") or result.metadata.get("diff") or self.findings:
             return False
