@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.errors import UsageError
+from agentcli.core.errors import AgentError, UsageError
 from agentcli.tools.function_tool import Provided, tool
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = [
     "API",
     "EVENTS",
+    "AgentError",
+    "Answer",
     "Changed",
     "Command",
     "Compaction",
@@ -248,6 +250,15 @@ class Said:
     input: Mapping[str, Any] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Answer to a side question. `notes` say why it may be incomplete; `cost` is a text for people."""
+
+    text: str
+    notes: tuple[str, ...] = ()
+    cost: str = ""
+
+
 class Ui(Protocol):
     """The person's screen. Without a person, questions have their default, or raise UsageError."""
 
@@ -255,8 +266,13 @@ class Ui(Protocol):
         """Show a line."""
         ...
 
-    def show(self, content: str | RenderableType) -> None:
-        """Show Markdown, or a renderable of rich."""
+    def show(
+        self, content: str | RenderableType, *, title: str = "", notes: Sequence[str] = (), foot: str = ""
+    ) -> None:
+        """Show Markdown, or a renderable of rich.
+
+        With a title, it is set off from the conversation; `notes` and a last line `foot` follow it.
+        """
         ...
 
     def status(self, text: str) -> None:
@@ -321,6 +337,14 @@ class Context(Provided, Protocol):
         """
         ...
 
+    async def ask_aside(self, question: str) -> Answer:
+        """Ask the session's model about the conversation, without tools; neither becomes part of the session.
+
+        The request begins like the session's next one, so that it is mostly cached. Its cost is counted. Raises AgentError if it fails,
+        or if a hook or a budget forbids it.
+        """
+        ...
+
     def prompt(self, text: str) -> None:
         """Send a prompt to the model once no turn runs."""
         ...
@@ -345,10 +369,11 @@ class Handler:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Use of a function as a slash command: its name without the slash."""
+    """Use of a function as a slash command: its name without the slash. `at_once`: it may run during a turn."""
 
     name: str
     complete: Callable[[], Sequence[str]] | None = None
+    at_once: bool = False
 
 
 class Settings:
@@ -366,12 +391,15 @@ def on(event: EventName, *, timeout: float = SECONDS, every: float = 60.0) -> Ca
     return lambda function: _marked(function, Handler(event, timeout, every))
 
 
-def command(name: str, *, complete: Callable[[], Sequence[str]] | None = None) -> Callable[[F], F]:
+def command(
+    name: str, *, complete: Callable[[], Sequence[str]] | None = None, at_once: bool = False
+) -> Callable[[F], F]:
     """Make the function a slash command, `/name`. Its docstring is the help, its parameters the arguments.
 
-    `complete` returns completions of the argument.
+    `complete` returns completions of the argument. `at_once`: it runs during a turn, too, and does not wait for its end.
+    Raise AgentError to refuse: the person sees its text.
     """
-    return lambda function: _marked(function, Command(name.removeprefix("/"), complete))
+    return lambda function: _marked(function, Command(name.removeprefix("/"), complete, at_once))
 
 
 def settings(cls: V) -> V:

@@ -12,6 +12,8 @@ from agentcli.extension import EVENTS, EventName
 NAMES = [
     "API",
     "EVENTS",
+    "AgentError",
+    "Answer",
     "Changed",
     "Command",
     "Compaction",
@@ -35,11 +37,14 @@ NAMES = [
     "settings",
     "tool",
 ]
-CONTEXT = "ask_model attended cwd history log mode model prompt run settings state ui"
+CONTEXT = "ask_aside ask_model attended cwd history log mode model prompt run settings state ui"
 UI = "confirm input notify select show status"
 SIGNATURES = {
     "on": "(event: 'EventName', *, timeout: 'float' = 5.0, every: 'float' = 60.0) -> 'Callable[[F], F]'",
-    "command": "(name: 'str', *, complete: 'Callable[[], Sequence[str]] | None' = None) -> 'Callable[[F], F]'",
+    "command": (
+        "(name: 'str', *, complete: 'Callable[[], Sequence[str]] | None' = None, at_once: 'bool' = False)"
+        " -> 'Callable[[F], F]'"
+    ),
     "settings": "(cls: 'V') -> 'V'",
 }
 

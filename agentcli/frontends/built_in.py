@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentcli.agent.settings import AgentSettings
+from agentcli.features.extensions import BuiltIn
 from agentcli.program.extensions.discover import catalogue
 from agentcli.program.extensions.session import ExtensionsSession
 from agentcli.program.feature import Feature
@@ -13,6 +14,7 @@ from agentcli.tools import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from types import ModuleType
 
     from agentcli.agent.core import SessionCore
     from agentcli.agent.feature import SessionPart
@@ -63,13 +65,13 @@ class Todo(Feature[object]):
         return TODO
 
 
-class SideQuestions(Feature[object]):
+class SideQuestions(BuiltIn):
     name = "side questions"
 
-    def commands(self) -> Sequence[Command]:
-        from agentcli.features.side_question.question import COMMANDS
+    def module(self) -> ModuleType:
+        from agentcli.features.side_question import extension
 
-        return COMMANDS
+        return extension
 
 
 class Recall(Feature[object]):

@@ -9,14 +9,34 @@ from agentcli.system import probe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from types import ModuleType
 
     from agentcli.agent.core import SessionCore
     from agentcli.agent.feature import SessionPart
     from agentcli.features.extensions.run import LoadedRun
-    from agentcli.program.command import Command
+    from agentcli.program.command import Command, Group
     from agentcli.program.definition import Definition
     from agentcli.program.feature import FoundHooks, RunPart
     from agentcli.program.program import Program
+
+
+class BuiltIn(Feature["Program"]):
+    """A feature written as an extension: its code knows nothing of ours but `agentcli.extension`.
+
+    The module is imported once a slash command is looked for.
+    """
+
+    group: Group = "Work"
+    """Group of its slash commands in /help."""
+
+    def module(self) -> ModuleType:
+        """Import and return its module."""
+        raise NotImplementedError
+
+    def commands(self) -> Sequence[Command]:
+        from agentcli.features.extensions.built_in import commands_of, extension_of
+
+        return commands_of(extension_of(self.name, self.module()), self.group)
 
 
 class PythonExtensions(Feature["Program"]):

@@ -8,10 +8,11 @@ from collections.abc import Callable, Coroutine, MutableMapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Message, Text, ToolResult
 from agentcli.core.message import ToolCall as CallPart
 from agentcli.core.text.truncate import clip
-from agentcli.extension import Completed, Said
+from agentcli.extension import Answer, Completed, Said
 from agentcli.features.extensions.worker import PRINTED, Clock
 
 if TYPE_CHECKING:
@@ -25,7 +26,38 @@ COLUMNS = 80
 _log = logging.getLogger(__name__)
 
 
-class Host(Protocol):
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A text for the person; with a title it is set off from the conversation."""
+
+    text: str
+    title: str = ""
+    notes: tuple[str, ...] = ()
+    foot: str = ""
+
+    @property
+    def lines(self) -> Sequence[str]:
+        """The text and its notes as lines."""
+        return [*filter(None, [self.text]), *(f"({note})" for note in self.notes)]
+
+
+class Output(Protocol):
+    """Port to the receiver of what a call shows, prompts and asks: the session's events, or a slash command's outputs."""
+
+    def show(self, shown: Shown) -> None:
+        """Show a text to the person."""
+        ...
+
+    def add_prompt(self, text: str) -> None:
+        """Send a prompt once no turn runs."""
+        ...
+
+    async def ask_aside(self, question: str) -> Answer:
+        """Ask a side question. Raise AgentError."""
+        ...
+
+
+class Host(Output, Protocol):
     """Port to a session, as contexts use it. Only its event loop may call the methods that wait."""
 
     @property
@@ -39,14 +71,6 @@ class Host(Protocol):
 
     def settings_of(self, extension: Extension) -> Any:
         """Return the settings of an extension."""
-        ...
-
-    def show(self, text: str) -> None:
-        """Show a text to the person."""
-        ...
-
-    def add_prompt(self, text: str) -> None:
-        """Send a prompt once no turn runs."""
         ...
 
     def set_status(self, name: str, text: str) -> None:
@@ -67,22 +91,15 @@ class Host(Protocol):
 
 
 class SessionContext:
-    """Context of one call into an extension. `shown` and `prompted` get what it shows and prompts."""
+    """Context of one call into an extension. What it shows goes to `output`, by default to the session."""
 
-    def __init__(
-        self,
-        host: Host,
-        extension: Extension,
-        clock: Clock,
-        shown: Callable[[str], None] | None = None,
-        prompted: Callable[[str], None] | None = None,
-    ) -> None:
+    def __init__(self, host: Host, extension: Extension, clock: Clock, output: Output | None = None) -> None:
         self._host, self._extension, self._clock = host, extension, clock
         self._loop = asyncio.get_running_loop()
-        self._prompted = prompted or host.add_prompt
+        self._output = output or host
         self.state: MutableMapping[str, Any] = host.state_of(extension)
         self.settings: Any = host.settings_of(extension)
-        self.ui = SessionUi(host, extension, shown or host.show, self.waited)
+        self.ui = SessionUi(host, extension, self._output.show, self.waited)
 
     @property
     def cwd(self) -> Path:
@@ -110,8 +127,11 @@ class SessionContext:
     async def ask_model(self, prompt: str, model: str = "", system: str = "") -> str:
         return await self.waited(self._host.ask_model(str(prompt), model, system))
 
+    async def ask_aside(self, question: str) -> Answer:
+        return await self.waited(self._output.ask_aside(str(question)))
+
     def prompt(self, text: str) -> None:
-        self._prompted(str(text))
+        self._output.add_prompt(str(text))
 
     def log(self, text: str) -> None:
         _log.info("the extension %s: %s", self._extension.name, clip(str(text), PRINTED))
@@ -131,16 +151,19 @@ class SessionUi:
         self,
         host: Host,
         extension: Extension,
-        shown: Callable[[str], None],
+        shown: Callable[[Shown], None],
         waited: Callable[[Coroutine[Any, Any, Any]], Coroutine[Any, Any, Any]],
     ) -> None:
         self._host, self._extension, self._shown, self._waited = host, extension, shown, waited
 
     def notify(self, text: str) -> None:
-        self._shown(" ".join(str(text).split()))
+        self._shown(Shown(" ".join(str(text).split())))
 
-    def show(self, content: str | RenderableType) -> None:
-        self._shown(content if isinstance(content, str) else _rendered(content))
+    def show(
+        self, content: str | RenderableType, *, title: str = "", notes: Sequence[str] = (), foot: str = ""
+    ) -> None:
+        text = content if isinstance(content, str) else _rendered(content)
+        self._shown(Shown(text, title, tuple(notes), foot))
 
     def status(self, text: str) -> None:
         self._host.set_status(self._extension.name, str(text))

@@ -115,8 +115,8 @@ class _Content(importlib.abc.SourceLoader):
         return next(iter(self._source.files.values()))
 
 
-def load(source: Source, worker: Worker, cache: Path) -> Extension:
-    """Import an extension. If that fails, the fault is noted in it."""
+def load(source: Source, worker: Worker, cache: Path | None = None) -> Extension:
+    """Import an extension. If that fails, the fault is noted in it. Copies of folders are kept in `cache`."""
     made = Extension(source)
     forget(source.name)
     try:
@@ -136,11 +136,12 @@ def forget(name: str) -> None:
         del sys.modules[each]
 
 
-def _imported(source: Source, cache: Path) -> ModuleType:
+def _imported(source: Source, cache: Path | None) -> ModuleType:
     name = PREFIX + source.name
     if source.module:
         return importlib.import_module(source.module)
     if source.is_folder:
+        assert cache is not None
         folder = _copied(source, cache)
         spec = importlib.util.spec_from_file_location(name, folder / INIT, submodule_search_locations=[str(folder)])
     else:

@@ -17,6 +17,7 @@ from agentcli.core.event import Emit, Event, TurnEnded, emit_all
 from agentcli.core.message import Text
 from agentcli.core.tasks import run_beside
 from agentcli.extension import Changed, FileChanged, Idle, Request, TurnEnd
+from agentcli.features.extensions.context import Shown
 from agentcli.features.extensions.hooks import ExtensionHooks
 from agentcli.features.extensions.session import MOST, Loaded, SessionHost
 from agentcli.tools.function_tool import Contexts
@@ -66,7 +67,7 @@ class ExtensionsSession(SessionPart):
         known.update({tool.name: tool for tool in tools if tool.name in known})
         lacking = [tool.name for tool in tools if tool.name not in known]
         more = f" /reload offers the model: {', '.join(lacking)}." if lacking else ""
-        self.host.show(f"Extensions were loaded again.{more}")
+        self.host.show(Shown(f"Extensions were loaded again.{more}"))
 
     @contextmanager
     def watch(self) -> Iterator[See]:
@@ -98,7 +99,8 @@ class ExtensionsSession(SessionPart):
         if not self.host.prompts or ended.ending != "done" or interrupt.is_set():
             return None
         if self.host.prolonged >= MOST:
-            self.host.show(f"Extensions have continued the work {MOST} times in a row; now they are ignored.")
+            why = f"Extensions have continued the work {MOST} times in a row; now they are ignored."
+            self.host.show(Shown(why))
             self.host.prompts.clear()
             await emit_all(self.host.take_events(), emit)
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 import time
@@ -10,6 +11,7 @@ from contextvars import ContextVar
 from typing import Any, Protocol
 from uuid import uuid4
 
+from agentcli.agent.aside import SideQuestion
 from agentcli.agent.calls.execute import CallStages
 from agentcli.agent.core import SessionCore
 from agentcli.core.dataclass import replace
@@ -20,8 +22,8 @@ from agentcli.core.record import EXTENSION, FeatureState
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.core.text.truncate import clip
 from agentcli.core.tool import Choice, Question, Tool
-from agentcli.extension import Completed, Context, Decision
-from agentcli.features.extensions.context import SessionContext
+from agentcli.extension import Answer, Completed, Context, Decision
+from agentcli.features.extensions.context import SessionContext, Shown
 from agentcli.features.extensions.loading import Extension, Handling
 from agentcli.features.extensions.requests import answer
 from agentcli.features.extensions.worker import Clock, Worker
@@ -214,8 +216,9 @@ class SessionHost:
         """Return the settings of an extension."""
         return self.run.settings_of(extension)
 
-    def show(self, text: str) -> None:
+    def show(self, shown: Shown) -> None:
         """Show a text to the person."""
+        text = "\n".join(filter(None, [shown.title, *shown.lines, shown.foot]))
         self.events.append(Noticed(safe(clip(text, TEXT))))
 
     def add_prompt(self, text: str) -> None:
@@ -250,6 +253,16 @@ class SessionHost:
         assert output is not None
         code = output.metadata.get("exit_code", 0 if output.status == "success" else None)
         return Completed("" if output.output == "(no output)" else output.output, code)
+
+    async def ask_aside(self, question: str) -> Answer:
+        """Ask a side question. Raise AgentError."""
+        aside = SideQuestion(self.core, question)
+
+        async def keep(event: Event) -> None:
+            self.events.append(event)
+
+        await aside.ask(asyncio.Event(), keep, tell_cost=False)
+        return Answer(aside.answer, aside.notes, aside.spent)
 
     async def ask_model(self, prompt: str, model: str, system: str) -> str:
         """Return the answer of a model to one request, whose cost is recorded. Raise AgentError."""

@@ -10,22 +10,30 @@ from functools import partial
 from io import StringIO
 from typing import Any
 
+from agentcli.agent.aside import SideQuestion
+from agentcli.agent.ports import Interruptible
+from agentcli.agent.session import AgentSession
 from agentcli.core.annotation import Choice, Scalar, Slot, bare, parameters_of
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import AgentError, UsageError
+from agentcli.core.event import Emit
 from agentcli.core.sanitise import safe
 from agentcli.core.tasks import start_task
 from agentcli.core.text.truncate import clip
+from agentcli.extension import Answer
 from agentcli.extension import Command as Use
-from agentcli.features.extensions.context import SessionContext
+from agentcli.features.extensions.context import SessionContext, Shown
 from agentcli.features.extensions.loading import Extension
 from agentcli.features.extensions.session import TEXT, Loaded, SessionHost
 from agentcli.features.extensions.worker import Clock
-from agentcli.program.commands import Command, Context, Item, Output, OutputCommand, Said, Sent
+from agentcli.program.command import Group
+from agentcli.program.commands import Command, Context, Framed, Item, Output, OutputCommand, Said, Sent, Work
 from agentcli.tools.function_tool import Contexts, is_provided
 
 SECONDS = 24 * 3600.0
 """Seconds that a command may take: the person can interrupt it."""
+HostOf = Callable[[AgentSession], SessionHost]
+"""Returns the host of an extension in a session. Raises UsageError if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,24 +68,35 @@ def commands_of(run: Loaded, taken: Collection[str]) -> tuple[Command, ...]:
                 extension.fault(f"there is a command /{use.name} already.", "import")
                 continue
             try:
-                made[use.name] = _command(extension, function, use)
+                made[use.name] = command_of(extension, function, use, "Extensions", _host)
             except UsageError as error:
                 extension.fault(error, "import")
     return tuple(made.values())
 
 
-def _command(extension: Extension, function: Any, use: Use) -> OutputCommand:
+def _host(session: AgentSession) -> SessionHost:
+    """Return the host of a session's extensions. Raise UsageError if it has begun without them."""
+    host = session.core.ctx.service(Contexts)
+    if not isinstance(host, SessionHost):
+        raise UsageError("This session has no extensions. Type /reload.")
+    return host
+
+
+def command_of(extension: Extension, function: Any, use: Use, group: Group, host_of: HostOf) -> OutputCommand:
+    """Return a function of an extension as a slash command. Raise UsageError for one that cannot be one."""
     if not use.name.replace("-", "").isalnum() or use.name != use.name.lower():
         raise UsageError(f"/{use.name} cannot be a command: use lower-case letters, digits and `-`.")
     known = parameters(function)
     words = inspect.cleandoc(function.__doc__ or f"Command of the extension {extension.name}.").split("\n", 1)
     usage = " ".join([f"/{use.name}", *(one.placeholder for one in known)])
     help_ = "\n".join([f"{words[0].rstrip('.')}: {usage}", *words[1:]])
+    completes = use.complete is not None or any(one.values for one in known)
     return OutputCommand(
         help_,
-        "Extensions",
-        arguments=partial(_items, known, use.complete),
-        yields=partial(run_command, extension, function, known),
+        group,
+        use.at_once,
+        partial(_items, known, use.complete) if completes else None,
+        yields=partial(run_command, _Called(extension, function, known, usage), host_of),
     )
 
 
@@ -108,7 +127,7 @@ def parameters(function: Any) -> Sequence[Parameter]:
     return found
 
 
-def given(known: Sequence[Parameter], argument: str) -> dict[str, Any]:
+def given(known: Sequence[Parameter], argument: str, usage: str) -> dict[str, Any]:
     """Return the values of an argument line by parameter. Raise UsageError for a line that does not fit."""
     values: dict[str, Any] = {}
     places = [one for one in known if not one.flag]
@@ -131,9 +150,11 @@ def given(known: Sequence[Parameter], argument: str) -> dict[str, Any]:
         else:
             one, rest = places.pop(0), after
             values[one.name] = _value(one, word)
-    missing = [one.placeholder for one in known if one.required and one.name not in values]
+    missing = [one for one in known if one.required and one.name not in values]
+    if len(missing) == 1:
+        raise UsageError(f"What is the {missing[0].name}? Use {usage}.")
     if missing:
-        raise UsageError(f"Missing: {' '.join(missing)}")
+        raise UsageError(f"Missing: {' '.join(one.placeholder for one in missing)}. Use {usage}.")
     return values
 
 
@@ -163,51 +184,84 @@ def _value(one: Parameter, word: str) -> Any:
         raise UsageError(f"{one.name} takes {what}, not {word!r}.") from None
 
 
-async def run_command(
-    extension: Extension, function: Any, known: Sequence[Parameter], ctx: Context, argument: str
-) -> AsyncIterator[Output]:
+@dataclass(frozen=True, slots=True)
+class _Called:
+    """A command of an extension, to be called."""
+
+    extension: Extension
+    function: Any
+    known: Sequence[Parameter]
+    usage: str
+
+
+async def run_command(called: _Called, host_of: HostOf, ctx: Context, argument: str) -> AsyncIterator[Output]:
     """Run a command of an extension: yield what it shows as it comes, and last its prompt."""
-    values = given(known, argument)
-    host = ctx.session.core.ctx.service(Contexts)
-    if not isinstance(host, SessionHost):
-        raise UsageError("This session has no extensions. Type /reload.")
-    shown: asyncio.Queue[str] = asyncio.Queue()
-    loop, prompts = asyncio.get_running_loop(), list[str]()
-    context = SessionContext(
-        host, extension, Clock(), lambda text: _from_thread(loop, shown.put_nowait, text), prompts.append
-    )
-    work = start_task(_called(host, extension, function, values, context))
+    values = given(called.known, argument, called.usage)
+    host, extension, outputs = host_of(ctx.session), called.extension, CommandOutputs(ctx)
+    context = SessionContext(host, extension, Clock(), outputs)
+    work = start_task(host.call(extension, called.function, SECONDS, "command", context=context, named=values))
     try:
-        while not work.done() or not shown.empty():
-            waiting = start_task(shown.get())
+        while not work.done() or not outputs.queue.empty():
+            waiting = start_task(outputs.queue.get())
             await asyncio.wait({work, waiting}, return_when=asyncio.FIRST_COMPLETED)
             if waiting.done():
-                yield _said(waiting.result())
+                yield waiting.result()
             else:
                 waiting.cancel()
         result = work.result()
     finally:
         work.cancel()
     if isinstance(result, str) and result:
-        yield _said(result)
+        yield _said(Shown(result))
     for text in extension.take_untold():
-        yield _said(text)
-    if prompts:
-        yield Sent("\n\n".join(prompts))
+        yield _said(Shown(text))
+    if outputs.prompts:
+        yield Sent("\n\n".join(outputs.prompts))
 
 
-async def _called(
-    host: SessionHost, extension: Extension, function: Any, values: dict[str, Any], context: SessionContext
-) -> Any:
-    try:
-        return await host.call(extension, function, SECONDS, "command", context=context, named=values)
-    except AgentError as error:
-        return str(error)
+class CommandOutputs:
+    """What one call of a command shows, prompts and asks, as outputs for a front end."""
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx, self._loop = ctx, asyncio.get_running_loop()
+        self.queue: asyncio.Queue[Output] = asyncio.Queue()
+        self.prompts: list[str] = []
+
+    def show(self, shown: Shown) -> None:
+        """Show a text to the person. Any thread may call it."""
+        self._loop.call_soon_threadsafe(self.queue.put_nowait, _said(shown))
+
+    def add_prompt(self, text: str) -> None:
+        """Send a prompt at the end of the command."""
+        self.prompts.append(text)
+
+    async def ask_aside(self, question: str) -> Answer:
+        """Ask a side question; the person can interrupt it. Raise AgentError."""
+        session, alone = self._ctx.session, self._ctx.terminal is None
+        aside = SideQuestion(session.core, question, session.prepare)
+        await self._played("Answering the side question", partial(aside.ask, tell_cost=alone))
+        return Answer(aside.answer, aside.notes, aside.spent)
+
+    async def _played(self, doing: str, work: Interruptible) -> None:
+        """Let the front end run long work, and wait for its end. Raise what it raises."""
+        done: asyncio.Future[None] = self._loop.create_future()
+
+        async def run(interrupt: asyncio.Event, emit: Emit) -> None:
+            try:
+                await work(interrupt, emit)
+            except AgentError as error:
+                done.set_exception(error)
+            finally:
+                if not done.done():
+                    done.set_result(None)
+
+        self.queue.put_nowait(Work(doing, run))
+        await done
 
 
-def _from_thread(loop: asyncio.AbstractEventLoop, call: Callable[[str], None], text: str) -> None:
-    loop.call_soon_threadsafe(call, text)
-
-
-def _said(text: str) -> Said:
-    return Said(safe(clip(text, TEXT)).split("\n"), markdown=True)
+def _said(shown: Shown) -> Said:
+    text = safe(clip(shown.text, TEXT))
+    if not shown.title:
+        return Said(text.split("\n"), markdown=True)
+    lines = replace(shown, text=text).lines
+    return Framed(lines, True, shown.title, text, shown.notes, shown.foot)

@@ -65,12 +65,15 @@ class Worker:
     A thread that does not return cannot be stopped: it is abandoned, and it does not keep the process alive.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, prints: bool = True) -> None:
+        """Send what the code prints to the log, if it `prints`."""
+        self._prints = prints
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def begin(self, name: str, function: Callable[..., Any], /, *args: Any, **values: Any) -> Future[Any]:
         """Call a function of the extension `name`."""
-        _route_prints()
+        if self._prints:
+            _route_prints()
         context = contextvars.copy_context()
         context.run(_running.set, name)
         if inspect.iscoroutinefunction(function):

@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from functools import partial, reduce
 from pathlib import Path
 
+from agentcli.agent.aside import SideQuestion
 from agentcli.agent.project.instruction_imports import imported_names
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, StoreError, UsageError
 from agentcli.core.event import Noticed
 from agentcli.core.sanitise import is_safe, safe_line
 from agentcli.core.text.words import plural
-from agentcli.features.side_question.question import SideQuestion
 from agentcli.frontends.commands.notes import LOCAL, keep_out_of_git, own_instructions, present_text, with_line
 from agentcli.program.commands import Acted, Context, Output, Said, Terminal, Work
 from agentcli.system import probe
@@ -94,7 +94,7 @@ async def propose(context: Context) -> AsyncIterator[Output]:
         raise UsageError("There is no conversation yet to take lines from.")
     file = session.cwd / LOCAL
     before = _own_text(file)
-    aside = SideQuestion(session, QUESTION)
+    aside = SideQuestion(session.core, QUESTION, session.prepare)
     yield Work("Asking what is worth keeping", partial(aside.ask, tell_cost=True))
     if aside.notes:
         yield Said([f"Nothing to propose. {' '.join(aside.notes)}"])

@@ -1,4 +1,4 @@
-"""Side questions with `/btw`: one request with the prefix of the session's next one.
+"""Side questions: one request with the prefix of the session's next one.
 
 Its answer is shown and forgotten, its cost recorded.
 """
@@ -6,20 +6,18 @@ Its answer is shown and forgotten, its cost recorded.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from functools import partial
+from collections.abc import Awaitable, Callable, Iterator
 
+from agentcli.agent.core import SessionCore
 from agentcli.agent.hooks import Outcome
 from agentcli.agent.reply import ReplyBuilder
-from agentcli.agent.session import AgentSession
 from agentcli.core.costs import money
-from agentcli.core.errors import AgentError, HookBlocked, ModelError, UsageError
+from agentcli.core.errors import AgentError, HookBlocked, ModelError
 from agentcli.core.event import Emit, Event, Noticed, ReplyRestarted, Retrying, UsageReported, Waiting, emit_all
 from agentcli.core.message import Part, Text, ToolCall, Usage, reminder
 from agentcli.core.record import FeatureState
 from agentcli.core.streams import closing
 from agentcli.core.tasks import until_set
-from agentcli.program.commands import Context, Framed, Output, Work, command
 
 NAME = "side questions"
 """The name of the feature, and of its records."""
@@ -33,10 +31,15 @@ SHOWN = 60
 
 
 class SideQuestion:
-    """Asks; afterwards `answer` is the model's text, `notes` are for the person, and `spent` is the cost."""
+    """Asks; afterwards `answer` is the model's text, `notes` are for the person, and `spent` is the cost.
 
-    def __init__(self, session: AgentSession, text: str) -> None:
-        self._session, self._text = session, text
+    `prepare` waits for what the session's next request needs. Without it the session must have begun.
+    """
+
+    def __init__(
+        self, core: SessionCore, text: str, prepare: Callable[[asyncio.Event], Awaitable[None]] | None = None
+    ) -> None:
+        self._core, self._text, self._prepare = core, text, prepare
         self._usage = Usage()
         self._cost: float | None = None
         self.answer = ""
@@ -48,8 +51,11 @@ class SideQuestion:
 
         Raises AgentError if a hook, a budget or the provider refuses it.
         """
-        session, core = self._session, self._session.core
-        await session.prepare(interrupt)
+        core = self._core
+        if self._prepare is not None:
+            await self._prepare(interrupt)
+        elif not core.journal.history.system:
+            raise AgentError("The session has not begun: there is no conversation to ask about.")
         asked = await core.hooks.prompt(self._text, interrupt)
         await emit_all(asked.events, emit)
         model, request = core.builder.model, core.builder.aside(self._parts(asked))
@@ -88,14 +94,14 @@ class SideQuestion:
     def _paid(self, reply: ReplyBuilder) -> Iterator[Event]:
         """Count the cost of a reply, and report it."""
         if reply.usage is not None:
-            cost = self._session.core.builder.model.spec.cost(reply.usage)
+            cost = self._core.builder.model.spec.cost(reply.usage)
             self._usage += reply.usage
             self._cost = self._cost if cost is None else (self._cost or 0.0) + cost
             yield UsageReported(reply.usage, cost, 0, kind="aside")
 
     def _record(self, model: str) -> None:
         if self._usage.total:
-            self._session.core.record(FeatureState(NAME, {}, model, self._usage, self._cost))
+            self._core.record(FeatureState(NAME, {}, model, self._usage, self._cost))
         usage = self._usage
         if not usage.total:
             self.spent = "the provider reported no charge"
@@ -116,21 +122,3 @@ class SideQuestion:
             self.notes = ("The answer was cut off at the limit of tokens.",)
         elif not self.answer and not self.notes:
             self.notes = (f"The model gave no answer ({reply.stop or 'the reply broke off'}).",)
-
-
-@command("Work", at_once=True)
-async def btw(ctx: Context, question: str) -> AsyncIterator[Output]:
-    """Ask a side question that is not kept in the session: /btw QUESTION
-
-    The model reads the conversation so far and answers without tools. The question and the answer are not part of the session; the cost
-    is counted. You can ask during a turn. Esc stops the answer. See /help sessions.
-    """
-    if not question:
-        raise UsageError("What is the question? Use /btw QUESTION.")
-    aside = SideQuestion(ctx.session, question)
-    yield Work("Answering the side question", partial(aside.ask, tell_cost=ctx.terminal is None))
-    lines = [*filter(None, [aside.answer]), *(f"({note})" for note in aside.notes)]
-    yield Framed(lines, True, "Side question, not part of the session", aside.answer, aside.notes, aside.spent)
-
-
-COMMANDS = (btw,)

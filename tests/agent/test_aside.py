@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from agentcli.agent.aside import SideQuestion
 from agentcli.agent.session import AgentSession
 from agentcli.context.settings import BudgetLimit, BudgetSettings
 from agentcli.core.errors import AgentError, HookBlocked, ModelError, UsageError
@@ -16,7 +17,7 @@ from agentcli.core.event import Event, Noticed, Recorded, UsageReported
 from agentcli.core.model import Request
 from agentcli.core.tasks import emitted
 from agentcli.features.hooks.files import Hook
-from agentcli.features.side_question.question import SideQuestion, btw
+from agentcli.frontends.built_in import SideQuestions
 from agentcli.program.commands import Context
 from agentcli.providers.scripted.model import Fault, Reply, call, say
 from tests.agent.open_session import ended, messages, open_session, say_to
@@ -38,6 +39,7 @@ def ask(session: AgentSession, question: str) -> list[Event]:
     """The events of `/btw question`, as front ends without a terminal have them."""
 
     async def collect() -> list[Event]:
+        [btw] = SideQuestions().commands()
         outputs = btw.yields(Context(session, None), question)  # type: ignore[arg-type]
         return await events_of(outputs, session)
 
@@ -111,7 +113,7 @@ def test_a_provider_that_fails_is_named_and_what_came_is_shown(after: int, tmp_p
 
 def test_an_interrupt_ends_it_and_what_was_paid_is_recorded(tmp_path: Path) -> None:
     session = open_session(tmp_path, [say("Forty-two " * 20, rate=50.0)])
-    question = SideQuestion(session, "what?")
+    question = SideQuestion(session.core, "what?", session.prepare)
 
     async def interrupted() -> None:
         interrupt = asyncio.Event()
