@@ -17,6 +17,9 @@ from agentcli import __version__
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the program with these arguments (default: the command line's) and return its exit code."""
+    given = sys.argv[1:] if arguments is None else arguments
+    if "nt" in sys.builtin_module_names:
+        return _on_windows(given)
     closed = _open_what_is_closed()
     _wait_for_the_other_end()
     if sys.stderr is sys.__stderr__:
@@ -24,7 +27,6 @@ def main(arguments: list[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         _write_anything(stream)
     _print_no_values()
-    given = sys.argv[1:] if arguments is None else arguments
     # Registered early, so that it runs late.
     atexit.register(_end_undisturbed)
     try:
@@ -58,6 +60,31 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"agentcli: {_CUT_OFF} Delete the __pycache__ folders in {where}, and try again.", file=sys.stderr)
         return 1
     return code
+
+
+def _on_windows(arguments: list[str]) -> int:
+    """Print the version, the help or a page of the manual. Say of anything else that it runs in WSL."""
+    for stream in (sys.stdout, sys.stderr):
+        _write_anything(stream)
+    if arguments[:1] == ["help"] or not {"-h", "--help", "-V", "--version"}.isdisjoint(arguments):
+        from agentcli.frontends.cli import run
+
+        return run(arguments)
+    if arguments[:1] == ["doctor"]:
+        if "--json" in arguments:
+            import json
+
+            print(json.dumps([{"what": "system", "ok": False, "detail": _WINDOWS}]))
+        else:
+            print(f"fail  system: {_WINDOWS}")
+    else:
+        print(f"agentcli: {_WINDOWS}", file=sys.stderr)
+    return 1
+
+
+_WINDOWS = (
+    "agentcli runs on Windows in WSL. Install WSL with `wsl --install`, then agentcli in it; see `agentcli help start`."
+)
 
 
 def process(run: Callable[[], int] = main) -> NoReturn:
@@ -248,6 +275,7 @@ OTHER_COMMANDS = (
     "skills",
     "agents",
     "import-config",
+    "update",
     "plugins",
     "batch",
     "bench",

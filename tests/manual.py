@@ -35,6 +35,7 @@ COMMANDS = """\
 | `agentcli batch run · status · report · show · stop · merge · clean` | many tasks, each in its own worktree, with commits as results |
 | `agentcli bench` | measures models, prompts and settings on twenty tasks of its own, or on yours: rates with intervals |
 | `agentcli mcp · hooks · skills · agents · plugins` | list, test and add what extends a session; files of Claude Code, Gemini CLI, Codex and opencode work as they are |
+| `agentcli update` | updates agentcli with the tool that installed it |
 | `agentcli import-config` | copies servers, hooks and rules from those programs |
 | `from agentcli import query, run, Session` | the agent inside Python programs, many sessions in one process |
 | `agentcli ps · attach SESSION · serve` | what runs on this machine; follow, answer and steer a session from another terminal, or from a page in the browser or on a phone |

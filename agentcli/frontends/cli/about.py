@@ -1,15 +1,17 @@
-"""`agentcli tools`, `config`, `doctor`: the program about itself."""
+"""`agentcli tools`, `config`, `doctor`, `update`: the program about itself."""
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agentcli import __version__
 from agentcli.core.errors import UsageError
-from agentcli.core.sanitise import safe
+from agentcli.core.sanitise import safe, safe_line
 from agentcli.core.text.words import plural
 from agentcli.frontends.opening import program_of
 from agentcli.program.command_line.flags import InFolder, Json, Set, Trust
@@ -191,6 +193,21 @@ def doctor(
         _say_live(answers)
     if not all(finding.ok for finding in findings if finding.needed):
         raise typer.Exit(1)
+
+
+def update(yes: Annotated[bool, typer.Option("--yes", help="do not ask")] = False) -> int:
+    """Update agentcli with the tool that installed it, after asking."""
+    from agentcli.program.installation import installed, run
+
+    found = installed()
+    say(f"agentcli {__version__}, installed by {safe_line(found.how)}")
+    if not found.upgrade:
+        say("Install a newer version the same way. Settings, keys and sessions stay.")
+        return 1
+    say("To update it:")
+    for command in found.upgrade:
+        say(f"  {safe_line(shlex.join(command))}")
+    return run(found.upgrade) if yes or confirmed("Run this?") else 1
 
 
 def _say_differences(name: str, cwd: str, json: bool) -> None:

@@ -10,13 +10,13 @@ from agentcli.core.text.words import one_letter_off
 from agentcli.frontends.cli.completion import command_paths
 
 _KEYS = "`agentcli auth set` stores a key, `agentcli auth remove` removes it."
-_UPDATES = "Update it with what installed it, such as `pip install -U agentcli`, `pipx upgrade agentcli` or `uv tool upgrade agentcli`."
+_INSTALLED = "`agentcli update` updates it; `agentcli help start` says how to install and remove it."
 _ONE_PROMPT = "`agentcli -p PROMPT` answers one prompt."
 _RUNNING = "`agentcli serve` shows sessions in a browser, `agentcli attach` in a terminal."
 _IN_A_SESSION = "`/{word}` is a command of the session: agentcli /{word}."
 _ELSEWHERE: Mapping[str, str] = {
     **dict.fromkeys(("login", "logout", "signin", "signout", "whoami", "account"), _KEYS),
-    **dict.fromkeys(("update", "upgrade", "install", "uninstall", "reinstall", "downgrade", "rollback"), _UPDATES),
+    **dict.fromkeys(("upgrade", "install", "uninstall", "reinstall", "downgrade", "rollback"), _INSTALLED),
     **dict.fromkeys(("exec", "run", "prompt", "ask", "chat", "print", "e"), _ONE_PROMPT),
     **dict.fromkeys(("web", "ui", "tui", "app", "remote", "gateway", "daemon", "server"), _RUNNING),
     **dict.fromkeys(("review", "init", "memory", "compact", "clear", "status", "diff"), _IN_A_SESSION),

@@ -227,6 +227,7 @@ _GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "doctor": ("agentcli.frontends.cli.about:doctor", "Check keys, endpoints, folders, tools and sessions."),
         "config": ("agentcli.frontends.cli.about:config", "Show and change settings."),
         "import-config": ("", "Import the configuration of other programs."),
+        "update": ("agentcli.frontends.cli.about:update", "Update agentcli with the tool that installed it."),
         "completion": (
             "agentcli.frontends.cli.run_commands:completion",
             "Print or install a completion script for your shell.",

@@ -23,7 +23,7 @@ def parsed(*words: str) -> list[str]:
     ("word", "answer"),
     [
         ("login", "`agentcli auth set` stores a key"),
-        ("update", "pip install -U agentcli"),
+        ("upgrade", "`agentcli update` updates it"),
         ("exec", "`agentcli -p PROMPT` answers one prompt."),
         ("run", "`agentcli -p PROMPT` answers one prompt."),
         ("review", "agentcli /review."),
