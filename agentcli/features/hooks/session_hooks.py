@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -20,10 +23,10 @@ from agentcli.core.event import Event, Noticed, Warned
 from agentcli.core.journal import Journal
 from agentcli.core.message import ToolCall, ToolResult
 from agentcli.core.record import Mode
+from agentcli.core.sanitise import safe_line
 from agentcli.core.tasks import run_beside
 from agentcli.core.text.path_pattern import literal
 from agentcli.core.tool import Traits
-from agentcli.features.hooks.environment_file import VARIABLE, environment_file
 from agentcli.features.hooks.files import EVENTS, PRE_COMPRESS, Hook
 from agentcli.features.hooks.names import own_input
 from agentcli.features.hooks.payloads import (
@@ -35,21 +38,28 @@ from agentcli.features.hooks.payloads import (
     tool_event,
     tool_response,
 )
-from agentcli.features.hooks.runner import HookEvent, Runner, before_compression
+from agentcli.features.hooks.runner import Beginning, HookEvent, Runner, before_compression
 from agentcli.features.hooks.transcript import Transcript
 from agentcli.features.hooks.verdict import combined
 from agentcli.permissions.facts import by_file, facts_of
 from agentcli.permissions.rules import Rules, parse_rule
+from agentcli.system.process import Command, run_until
+from agentcli.system.programs import find_program
 
 if TYPE_CHECKING:
     from agentcli.agent.setup import SessionSetup
     from agentcli.permissions.paths import Workspace
     from agentcli.permissions.rules import Rule
 
-
 TEXT = 10_000
 """Maximum characters of a hook's text that the model sees; the rest stays in a file."""
 _NO_MORE: Mapping[str, str] = MappingProxyType({})
+VARIABLE = "CLAUDE_ENV_FILE"
+_ENVIRONMENT_SECONDS = 10.0
+"""Maximum time for the lines of the environment file."""
+_ENVIRONMENT_BYTES = 1_000_000
+"""Maximum bytes of the environment that is read."""
+_OF_THE_SHELL = frozenset({"_", "SHLVL", "PWD", "OLDPWD", "SHELLOPTS", "BASHOPTS"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,3 +345,43 @@ def _rule(condition: str, root: str) -> Rule | None:
         return parse_rule(f"{name}({pattern.removeprefix('./')})" if pattern else name)
     except AgentError:
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentFile:
+    """A file to which hooks write variables, in a separate folder."""
+
+    path: Path
+
+    async def variables(self, cwd: Path, env: Mapping[str, str]) -> tuple[Mapping[str, str], str]:
+        """Return the variables that the lines set or change, and why some may be missing. `env` is the environment of
+        commands.
+        """
+        try:
+            if not self.path.stat().st_size:
+                return {}, ""
+        except OSError:
+            return {}, ""
+        shell = find_program("bash", (), env.get("PATH")) or "/bin/sh"
+        script = 'set -a; . "$1" > /dev/null; set -- $?; env -0; exit $1'
+        output, errors = Beginning(_ENVIRONMENT_BYTES), Beginning(_ENVIRONMENT_BYTES)
+        command = Command([shell, "-c", script, shell, str(self.path)], cwd, env, errors=errors)
+        ended = await run_until(asyncio.Event(), command, output, _ENVIRONMENT_SECONDS)
+        pairs = (pair.partition("=") for pair in output.text.split("\0"))
+        found = {name: value for name, _, value in pairs if name and name not in _OF_THE_SHELL}
+        changed = {name: value for name, value in found.items() if env.get(name) != value}
+        first = next((line.strip() for line in errors.text.splitlines() if line.strip()), "")
+        failed = not found or (ended.exit_code != 0 and first)
+        trouble = (
+            f"A line that a hook wrote to {VARIABLE} failed: {safe_line(first)[:200] or ended.why}" if failed else ""
+        )
+        return changed, trouble
+
+
+@contextmanager
+def environment_file() -> Iterator[EnvironmentFile]:
+    """Yield an empty file for hooks; remove it afterwards."""
+    with tempfile.TemporaryDirectory(prefix="agentcli-hooks-", ignore_cleanup_errors=True) as folder:
+        path = Path(folder, "environment.sh")
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        yield EnvironmentFile(path)

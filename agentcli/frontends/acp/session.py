@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -10,24 +11,27 @@ from typing import Any, cast
 from acp import RequestError
 from acp.interfaces import Client
 from acp.schema import (
+    AvailableCommand,
+    AvailableCommandInput,
     AvailableCommandsUpdate,
     ConfigOptionUpdate,
     CurrentModeUpdate,
     PromptResponse,
     SessionModeState,
     ToolCallProgress,
+    UnstructuredCommandInput,
     Usage,
 )
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, AskUser, TextEditor
 from agentcli.agent.session import AgentSession
-from agentcli.core.event import Event, Recorded, ToolProgress, TurnEnded
+from agentcli.core.event import Emit, Event, Recorded, ToolProgress, TurnEnded
 from agentcli.core.message import ToolResult
 from agentcli.core.message import Usage as Tokens
+from agentcli.core.sanitise import safe
 from agentcli.core.tasks import run_beside
 from agentcli.frontends.acp import options
 from agentcli.frontends.acp.buffers import ClientBuffers, Offers
-from agentcli.frontends.acp.commands import available, command_in, run_command
 from agentcli.frontends.acp.dialogs import Dialogs
 from agentcli.frontends.acp.errors import BUSY, INVALID_REQUEST, answered, stop_reason
 from agentcli.frontends.acp.host import EditorProject
@@ -36,10 +40,16 @@ from agentcli.frontends.acp.questions import NO, approval_options
 from agentcli.frontends.acp.replay import replay
 from agentcli.frontends.acp.tool_calls import text_content
 from agentcli.frontends.acp.updates import Update, Updates, message_chunk, shown, thought_chunk
+from agentcli.frontends.commands.extensions import items
+from agentcli.frontends.commands.outputs import Answer, as_turn
+from agentcli.frontends.commands.registry import SlashCommands
 from agentcli.frontends.commands.unknown import no_command, unknown_command
+from agentcli.program.commands import Context, OutputCommand
+from agentcli.program.program import Program
 
 Opened = Callable[[Approve, AskUser, TextEditor | None], tuple[EditorProject, AgentSession]]
 """Opens the session, given its functions for approvals and questions and, if its buffers are readable, its editor."""
+_COMMAND = re.compile(r"\s*/([a-z][a-z-]*)(?:\s+(.*\S))?\s*", re.DOTALL)
 
 
 class EditorSession:
@@ -293,3 +303,47 @@ class OutputTails:
             await self._send(call_id, tail)
             await asyncio.sleep(self._every)
         self._sending.pop(call_id, None)
+
+
+def available(session: AgentSession, commands: SlashCommands) -> list[AvailableCommand]:
+    """Return the commands in the protocol's form, then the skills and commands from files, which are prompts."""
+    own = [
+        _listed(name, command.summary, command.usage.partition(" ")[2]) for name, command in commands.everywhere.items()
+    ]
+    from_files = [
+        _listed(item.label, item.detail or item.label, "what it is about")
+        for item in items(session, commands.everywhere)
+    ]
+    return [*own, *from_files]
+
+
+def _listed(name: str, summary: str, hint: str) -> AvailableCommand:
+    given = AvailableCommandInput(root=UnstructuredCommandInput(hint=hint)) if hint else None
+    return AvailableCommand(name=name, description=summary, input=given)
+
+
+def command_in(text: str, commands: SlashCommands) -> tuple[OutputCommand, str] | None:
+    """Return the command in a prompt, with its argument; None for a prompt for the model."""
+    found = _COMMAND.fullmatch(text)
+    command = commands.everywhere.get(commands.known_as(found[1])) if found else None
+    if found is None or command is None or not command.takes(found[2] or ""):
+        return None
+    return command, found[2] or ""
+
+
+async def run_command(
+    command: OutputCommand, argument: str, session: AgentSession, program: Program, interrupt: asyncio.Event, emit: Emit
+) -> TurnEnded:
+    """Run a command: emit its events, and return its end with the answer."""
+    outputs = command.yields(Context(session, program), argument)
+    return await as_turn(outputs, session, interrupt, emit, _answer_text, notices=False)
+
+
+def _answer_text(answer: Answer) -> str:
+    """Return the text of an answer: a report as preformatted text, an action as lines, Markdown unchanged."""
+    if answer.window:
+        return "\n".join([*answer.notices, *(["", *answer.lines] if answer.lines else [answer.window])])
+    report = "\n".join(answer.lines)
+    if answer.markdown:
+        return safe(report)
+    return f"```\n{safe(report)}\n```" if answer.lines else answer.why

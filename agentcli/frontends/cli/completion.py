@@ -80,6 +80,18 @@ _FILE_NAMES = ("FILE", "DIR", "PATH")
 _TOGGLES = ("true", "false")
 _LISTED = 200
 """Maximum names from endpoints' lists: the scripts take time for each word."""
+_PLACES = {
+    "bash": ("data", "bash-completion/completions/agentcli"),
+    "zsh": ("data", "zsh/site-functions/_agentcli"),
+    "fish": ("config", "fish/completions/agentcli.fish"),
+}
+"""Folder and file of each shell's installed script."""
+_NEXT = {
+    "bash": "Open a new shell to use it. It needs the package bash-completion.",
+    "zsh": "Put this line into ~/.zshrc, before compinit, and open a new shell: fpath=({folder} $fpath)",
+    "fish": "Open a new shell to use it.",
+}
+"""What the user does after the installation."""
 
 
 def complete(arguments: Sequence[str]) -> None:
@@ -109,13 +121,45 @@ Print a script that completes commands, options, sessions, models and settings:
 
 
 def _install(shells: Sequence[str]) -> None:
-    from agentcli.frontends.cli.completion_install import installed, shell_of
     from agentcli.frontends.cli.man import man_page
     from agentcli.frontends.cli.parser import whole_group
 
     shell = shells[0] if shells else shell_of()
     for line in installed(shell, _SCRIPTS[shell], man_page(whole_group())):
         print(line)
+
+
+def installed(shell: str, script: str, man: str, env: Mapping[str, str] = os.environ) -> list[str]:
+    """Write a shell's script and the man page to the user's folders.
+
+    Return lines that name the files and the next step. Raises OSError if a file is not writable.
+    """
+    home = Path(env.get("HOME") or "~").expanduser()
+    folders = {
+        "data": _folder(env.get("XDG_DATA_HOME"), home / ".local/share"),
+        "config": _folder(env.get("XDG_CONFIG_HOME"), home / ".config"),
+    }
+    kind, name = _PLACES[shell]
+    completion, page = folders[kind] / name, folders["data"] / "man/man1/agentcli.1"
+    replace_file(completion, script)
+    replace_file(page, man)
+    return [
+        f"Wrote {completion} (completion for {shell}).",
+        f"Wrote {page} (man page).",
+        _NEXT[shell].format(folder=completion.parent),
+    ]
+
+
+def shell_of(env: Mapping[str, str] = os.environ) -> str:
+    """Return the name of the user's shell. Raise UsageError if it is not one with completion."""
+    name = Path(env.get("SHELL", "")).name
+    if name not in _PLACES:
+        raise UsageError("Name your shell: agentcli completion install bash|zsh|fish.")
+    return name
+
+
+def _folder(given: str | None, otherwise: Path) -> Path:
+    return Path(given) if given and os.path.isabs(given) else otherwise
 
 
 def command_paths() -> Sequence[str]:

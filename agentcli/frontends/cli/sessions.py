@@ -14,7 +14,6 @@ import typer
 from agentcli.core.errors import AgentError, InputError, UsageError
 from agentcli.core.sanitise import safe
 from agentcli.core.text.words import plural
-from agentcli.frontends.cli.checking import check
 from agentcli.frontends.cli.exporting import export
 from agentcli.frontends.cli.session_list import FOUND, HITS, print_found, print_list, when
 from agentcli.frontends.opening import project_of
@@ -27,8 +26,8 @@ from agentcli.program.options import Options
 if TYPE_CHECKING:
     from agentcli.program.project import Project
     from agentcli.sessions.info import SessionInfo
+    from agentcli.sessions.integrity import Report
     from agentcli.sessions.session import Session
-
 
 T = TypeVar("T")
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -222,7 +221,41 @@ def sweep(
 
 app.command()(export)
 app.command("import")(extra("agentcli sessions import"))
-app.command()(check)
+
+
+@app.command()
+def check(
+    selector: Annotated[str, typer.Argument(metavar="SESSION", help="default: all of this project")] = "",
+    repair: Annotated[
+        bool, typer.Option("--repair", help="repair what can be repaired; damaged files are set aside")
+    ] = False,
+    json: Json = False,
+    cwd: InProject = "",
+) -> None:
+    """Check sessions for damage; --repair fixes them."""
+    from agentcli.sessions.integrity import check as examine
+    from agentcli.sessions.integrity import repair as mend
+    from agentcli.sessions.integrity import report_to_json
+
+    context = project_of(Options(cwd=cwd))
+    infos = [context.store.find(selector, context.project)] if selector else context.store.list(context.project)
+    work = mend if repair else examine
+    with Progress("Checking records") as progress:
+        through = progress.of(sum(info.records for info in infos))
+        whole: set[tuple[int, int]] = set()  # sessions of a project share most contents
+        reports = [work(context.store.folder(info), through=through, whole=whole) for info in infos]
+    left = [] if selector else _unfinished(context, repair)
+    if json:
+        say_json([report_to_json(report) for report in (*reports, *left)])
+    else:
+        for report in (*reports, *left):
+            for problem in report.problems:
+                say(f"{report.session}: {problem.message}")
+            for done in report.repaired:
+                say(f"{report.session}: {done}")
+        say(f"{sum(report.ok for report in reports)} of {plural(len(reports), 'session')} OK.")
+    if not all(report.ok for report in reports):
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -308,3 +341,20 @@ def _read(selector: str, cwd: str) -> Session:
     for note in session.notes:
         aside(note)
     return session
+
+
+def _unfinished(context: Project, repair: bool) -> Sequence[Report]:
+    """Report leftovers of killed forks and imports in this project."""
+    from agentcli.sessions.copying import abandoned
+    from agentcli.sessions.integrity import unfinished
+    from agentcli.sessions.settings import Retention
+
+    folders = [context.store.root / each for each in context.project.ids]
+    if not any(abandoned(folder) for folder in folders):
+        return ()
+    days = context.config[Retention].leftover_days
+    reports = [report for folder in folders for report in unfinished(folder, days * 86_400, mend=repair)]
+    if any(not report.repaired for report in reports):
+        age = f"after {days:g} days"
+        print(f"note: `agentcli sessions sweep` removes the files of a killed fork or import {age}.", file=sys.stderr)
+    return reports

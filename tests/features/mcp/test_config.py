@@ -1,4 +1,4 @@
-"""Definitions of servers in the forms that other programs write, names of their tools, and the search among them."""
+"""Definitions of servers in the forms that other programs write, and names of their tools."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from agentcli.core.mcp_servers import ServerTool, effective
+from agentcli.core.mcp_servers import effective
 from agentcli.core.message import ToolCall
 from agentcli.features.mcp.config import CALL_TIMEOUT, FILE_BYTES, definition, parsed, project_definitions
 from agentcli.features.mcp.names import tool_name
-from agentcli.features.mcp.search import search
 from agentcli.features.mcp.variables import MissingVariable, environment, expanded, variables
 from agentcli.permissions.rules import parse_rule
 from agentcli.system.regular_file import version
@@ -174,17 +173,6 @@ def test_a_call_of_the_gate_is_unwrapped_where_it_names_a_tool() -> None:
         {"tool": "mcp__a__b", "arguments": "no"},
     ):
         assert unwrapped(**given).name == "mcp_call"
-
-
-def test_the_search_ranks_names_before_descriptions_and_takes_names_themselves() -> None:
-    def tool(name: str, description: str = "") -> ServerTool:
-        return ServerTool(f"mcp__s__{name}", "s", name, description, {"type": "object"})
-
-    tools = [tool("createIssue", "Open a ticket."), tool("list", "List issues and pull requests."), tool("other")]
-    assert [found.tool for found in search("create an issue", tools, 5)] == ["createIssue", "list"]
-    assert search("weather", tools, 5) == []
-    assert [found.tool for found in search("select:mcp__s__other, list", tools, 5)] == ["other", "list"]
-    assert len(search("issue", tools, 1)) == 1
 
 
 def test_variables_stand_for_the_client_of_a_login_which_an_approval_shows() -> None:

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from agentcli.core.errors import ToolError
-from agentcli.core.mcp_servers import Elicitation, ServerState
+from agentcli.core.mcp_servers import Elicitation, ServerState, ServerTool
 from agentcli.features.mcp.config import definition
+from agentcli.features.mcp.servers import ranked
 from tests.features.mcp.fake_http import serving
 from tests.features.mcp.running import (
     FAKE,
@@ -480,3 +481,14 @@ def test_text_on_stdout_and_wrong_bytes_reach_no_terminal(tmp_path: Path, capfd:
         call(made, "mcp__fake__echo", text="a")
     out, err = capfd.readouterr()
     assert (out, "Traceback" in err, "no licence" in err) == ("", False, False)
+
+
+def test_the_search_ranks_names_before_descriptions_and_takes_names_themselves() -> None:
+    def tool(name: str, description: str = "") -> ServerTool:
+        return ServerTool(f"mcp__s__{name}", "s", name, description, {"type": "object"})
+
+    tools = [tool("createIssue", "Open a ticket."), tool("list", "List issues and pull requests."), tool("other")]
+    assert [found.tool for found in ranked("create an issue", tools, 5)] == ["createIssue", "list"]
+    assert ranked("weather", tools, 5) == []
+    assert [found.tool for found in ranked("select:mcp__s__other, list", tools, 5)] == ["other", "list"]
+    assert len(ranked("issue", tools, 1)) == 1

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from agentcli.permissions.network.hello import server_name
 from agentcli.permissions.network.hosts import Hosts, host_name, hosts_in
-from agentcli.permissions.network.proxy import MOST_SENT, Proxy
+from agentcli.permissions.network.proxy import MOST_SENT, Proxy, server_name
 from agentcli.permissions.rules import parse_rules
 from tests.tables import each_row
 
