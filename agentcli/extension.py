@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
+from agentcli.core.costs import money
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, UsageError
 from agentcli.tools.function_tool import Provided, tool
@@ -22,6 +23,7 @@ __all__ = [
     "EVENTS",
     "AgentError",
     "Answer",
+    "Cause",
     "Changed",
     "Command",
     "Compaction",
@@ -38,9 +40,11 @@ __all__ = [
     "SessionStart",
     "ToolCall",
     "ToolResult",
+    "TurnCost",
     "TurnEnd",
     "Ui",
     "command",
+    "money",
     "on",
     "settings",
     "tool",
@@ -259,6 +263,29 @@ class Answer:
     cost: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A part of a turn's cost, in USD (None: no price is known), and its tokens.
+
+    `lost` tokens were sent again because the cache was missed.
+    """
+
+    kind: str
+    """`lost`, `large output`, `new`, `read`, `output`, `retries`, `summaries`, or the purpose of other requests."""
+    text: str
+    tokens: int
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnCost:
+    """What a turn cost, in USD, and the causes that add up to it, the largest first. Without a price it is None."""
+
+    cost: float | None
+    tokens: int
+    causes: tuple[Cause, ...]
+
+
 class Ui(Protocol):
     """The person's screen. Without a person, questions have their default, or raise UsageError."""
 
@@ -324,6 +351,15 @@ class Context(Provided, Protocol):
     @property
     def history(self) -> Sequence[Said]:
         """The messages of the session, oldest first."""
+        ...
+
+    @property
+    def costs(self) -> Sequence[float]:
+        """USD of each turn since the session was opened, oldest first."""
+        ...
+
+    def turn_cost(self) -> TurnCost | None:
+        """Return the cost of the newest turn with its causes; None if it spent nothing."""
         ...
 
     async def run(self, command: str, timeout: float = 120.0) -> Completed:

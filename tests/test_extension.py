@@ -14,6 +14,7 @@ NAMES = [
     "EVENTS",
     "AgentError",
     "Answer",
+    "Cause",
     "Changed",
     "Command",
     "Compaction",
@@ -30,14 +31,16 @@ NAMES = [
     "SessionStart",
     "ToolCall",
     "ToolResult",
+    "TurnCost",
     "TurnEnd",
     "Ui",
     "command",
+    "money",
     "on",
     "settings",
     "tool",
 ]
-CONTEXT = "ask_aside ask_model attended cwd history log mode model prompt run settings state ui"
+CONTEXT = "ask_aside ask_model attended costs cwd history log mode model prompt run settings state turn_cost ui"
 UI = "confirm input notify select show status"
 SIGNATURES = {
     "on": "(event: 'EventName', *, timeout: 'float' = 5.0, every: 'float' = 60.0) -> 'Callable[[F], F]'",

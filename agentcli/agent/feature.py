@@ -116,7 +116,7 @@ class SessionPart:
         """
         return False
 
-    def ended(self, ended: TurnEnded) -> Iterable[Event]:
+    async def ended(self, ended: TurnEnded) -> Iterable[Event]:
         """Return events for the person once a turn has ended."""
         return ()
 

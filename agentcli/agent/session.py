@@ -116,8 +116,9 @@ class AgentSession:
         following: Prompt | None = prompt
         while following is not None:
             ended = await self._answer(following, interrupt, emit)
+            spending.end()
             for part in self.parts.all:
-                await emit_all(part.ended(ended), emit)
+                await emit_all(await part.ended(ended), emit)
             following = None
             for part in parts_that_follow(self.parts.all, self.history.features):
                 match await part.after_turn(ended, interrupt, emit):

@@ -179,6 +179,8 @@ class TurnSpending:
     def __init__(self, journal: Journal, limits: RunLimits) -> None:
         self.limits = limits
         self.steps = 0
+        self.turns: list[float] = []
+        """USD of each turn since the session was opened."""
         self._journal = journal
         self._before = (Usage(), 0.0)
 
@@ -186,6 +188,10 @@ class TurnSpending:
         """Begin a turn."""
         history = self._journal.history
         self.steps, self._before = 0, (history.usage, history.cost or 0.0)
+
+    def end(self) -> None:
+        """End a turn."""
+        self.turns.append(self.spent()[1])
 
     def spent(self) -> tuple[Usage, float]:
         """Tokens and USD of this turn so far."""

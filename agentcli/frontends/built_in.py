@@ -65,6 +65,17 @@ class Todo(Feature[object]):
         return TODO
 
 
+class CostLine(BuiltIn):
+    name = "cost line"
+    events = ("turn_end",)
+    from_turn = 5
+
+    def module(self) -> ModuleType:
+        from agentcli.features.cost_line import extension
+
+        return extension
+
+
 class SideQuestions(BuiltIn):
     name = "side questions"
 

@@ -23,6 +23,7 @@ from agentcli.frontends.built_in import (
     Checkpoints,
     Compress,
     Conversation,
+    CostLine,
     Extensions,
     Files,
     Importers,
@@ -45,6 +46,7 @@ from agentcli.program.program import Program
 FEATURES: Sequence[Feature[Program]] = (
     Conversation(),
     Costs(),
+    CostLine(),
     Accounts(),
     Files(),
     Shell(),

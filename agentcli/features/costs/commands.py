@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 
+from agentcli.agent.costs.turns import turn_costs
 from agentcli.agent.session import AgentSession
 from agentcli.core.errors import UsageError
-from agentcli.features.costs.turns import turn_costs
 from agentcli.program.commands import Context, Output, Said, command
 
 LISTED = 3

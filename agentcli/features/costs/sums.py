@@ -6,11 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import Literal, get_args
 
-from agentcli.core.costs import plus
-from agentcli.core.dataclass import dataclass
-from agentcli.core.message import Message, Part, Thinking, ToolCall, ToolResult, Usage
-from agentcli.core.record import Compaction, Prune, Record
-from agentcli.features.costs.spending import (
+from agentcli.agent.costs.spending import (
     HEAD,
     REPLY,
     SUMMARY,
@@ -22,6 +18,10 @@ from agentcli.features.costs.spending import (
     shares,
     spendings,
 )
+from agentcli.core.costs import plus
+from agentcli.core.dataclass import dataclass
+from agentcli.core.message import Message, Part, Thinking, ToolCall, ToolResult, Usage
+from agentcli.core.record import Compaction, Prune, Record
 from agentcli.sessions.info import SessionInfo, local_day
 
 By = Literal["day", "project", "model", "tool", "account"]

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agentcli.agent.feature import SessionPart
 from agentcli.program.feature import Feature
 from agentcli.system import probe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from types import ModuleType
 
     from agentcli.agent.core import SessionCore
-    from agentcli.agent.feature import SessionPart
+    from agentcli.core.event import Event, TurnEnded
+    from agentcli.extension import EventName
     from agentcli.features.extensions.run import LoadedRun
+    from agentcli.features.extensions.session import SessionHost
     from agentcli.program.command import Command, Group
     from agentcli.program.definition import Definition
     from agentcli.program.feature import FoundHooks, RunPart
@@ -23,20 +26,58 @@ if TYPE_CHECKING:
 class BuiltIn(Feature["Program"]):
     """A feature written as an extension: its code knows nothing of ours but `agentcli.extension`.
 
-    The module is imported once a slash command is looked for.
+    The module is imported once a slash command is looked for, or one of its events happens.
     """
 
     group: Group = "Work"
     """Group of its slash commands in /help."""
+    events: Collection[str] = ()
+    """Events that it handles."""
+    from_turn: int = 1
+    """Number of the first turn of a session in which its handlers do anything."""
 
     def module(self) -> ModuleType:
         """Import and return its module."""
         raise NotImplementedError
 
+    def session(self, program: Program, core: SessionCore) -> SessionPart | None:
+        return BuiltInPart(self, core) if self.events and not core.setup.parent.depth else None
+
+    def host(self, core: SessionCore) -> SessionHost:
+        """Return the extension's host in a session."""
+        from agentcli.features.extensions.built_in import extension_of, host_of
+
+        return host_of(extension_of(self.name, self.module()), core)
+
     def commands(self) -> Sequence[Command]:
         from agentcli.features.extensions.built_in import commands_of, extension_of
 
         return commands_of(extension_of(self.name, self.module()), self.group)
+
+
+class BuiltInPart(SessionPart):
+    """A built-in extension in a session."""
+
+    def __init__(self, feature: BuiltIn, core: SessionCore) -> None:
+        self.name = feature.name
+        self._feature, self._core = feature, core
+        self._made: SessionHost | None = None
+
+    async def ended(self, ended: TurnEnded) -> Iterable[Event]:
+        if (host := self._host("turn_end")) is None:
+            return ()
+        from agentcli.extension import TurnEnd
+
+        await host.each("turn_end", lambda: TurnEnd(ended.text, ended.ending))
+        return host.take_events()
+
+    def _host(self, event: EventName) -> SessionHost | None:
+        """Return the host if the extension handles the event in this session."""
+        if event not in self._feature.events or len(self._core.spending.turns) < self._feature.from_turn:
+            return None
+        if self._made is None:
+            self._made = self._feature.host(self._core)
+        return self._made
 
 
 class PythonExtensions(Feature["Program"]):

@@ -8,11 +8,12 @@ from collections.abc import Callable, Coroutine, MutableMapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from agentcli.agent.costs.turns import newest_turn_cost
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Message, Text, ToolResult
 from agentcli.core.message import ToolCall as CallPart
 from agentcli.core.text.truncate import clip
-from agentcli.extension import Answer, Completed, Said
+from agentcli.extension import Answer, Cause, Completed, Said, TurnCost
 from agentcli.features.extensions.worker import PRINTED, Clock
 
 if TYPE_CHECKING:
@@ -120,6 +121,18 @@ class SessionContext:
     @property
     def history(self) -> Sequence[Said]:
         return [said for entry in self._host.core.journal.history.entries for said in _said(entry.body)]
+
+    @property
+    def costs(self) -> Sequence[float]:
+        return [*self._host.core.spending.turns]
+
+    def turn_cost(self) -> TurnCost | None:
+        core = self._host.core
+        found = newest_turn_cost(core.journal, core.setup.models.spec)
+        if found is None:
+            return None
+        causes = (Cause(each.kind, each.text, each.tokens, each.cost) for each in found.causes)
+        return TurnCost(found.cost, found.tokens, tuple(causes))
 
     async def run(self, command: str, timeout: float = 120.0) -> Completed:
         return await self.waited(self._host.run_command(self._extension, str(command), timeout))

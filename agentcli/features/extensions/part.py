@@ -87,16 +87,14 @@ class ExtensionsSession(SessionPart):
     def before_request(self) -> Iterable[Event]:
         return self.host.take_events()
 
-    def ended(self, ended: TurnEnded) -> Iterable[Event]:
+    async def ended(self, ended: TurnEnded) -> Iterable[Event]:
+        if not self.host.is_subagent:
+            decisions = await self.host.each("turn_end", lambda: TurnEnd(ended.text, ended.ending))
+            self.host.prompts += [one.text for one in decisions if one.text]
         return self.host.take_events()
 
     async def after_turn(self, ended: TurnEnded, interrupt: asyncio.Event, emit: Emit) -> Prompt | None:
-        if self.host.is_subagent:
-            return None
-        decisions = await self.host.each("turn_end", lambda: TurnEnd(ended.text, ended.ending))
-        self.host.prompts += [one.text for one in decisions if one.text]
-        await emit_all(self.host.take_events(), emit)
-        if not self.host.prompts or ended.ending != "done" or interrupt.is_set():
+        if self.host.is_subagent or not self.host.prompts or ended.ending != "done" or interrupt.is_set():
             return None
         if self.host.prolonged >= MOST:
             why = f"Extensions have continued the work {MOST} times in a row; now they are ignored."

@@ -18,7 +18,7 @@ from agentcli.features.costs.stats import counted
 from agentcli.features.costs.sums import By, Counted, Sum, sums, total
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.store import Store
-from tests.features.costs.test_turns import CLAUDE, SPECS, USAGES, Story
+from tests.agent.costs.test_turns import CLAUDE, SPECS, USAGES, Story
 from tests.sessions.bodies import reply, user
 from tests.tables import each_row
 

@@ -7,17 +7,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from agentcli.agent.core import SessionCore
+from agentcli.agent.costs.spending import REPLY, Added, Shares, SpecOf, Spending, shares, spendings
 from agentcli.core.costs import money
 from agentcli.core.dataclass import dataclass
-from agentcli.core.event import Event, Noticed
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Usage
 from agentcli.core.model import Prices
 from agentcli.core.record import Record
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.words import plural
-from agentcli.features.costs.spending import REPLY, RETRY, SUMMARY, Added, Shares, SpecOf, Spending, shares, spendings
 
 LARGE = 5_000
 """Tokens from which a tool's output is a separate cause."""
@@ -25,15 +23,7 @@ NAMED = 3
 """Maximum large outputs to list separately."""
 SHOWN = 60
 """Characters of a title that are shown."""
-LEAST = 0.25
-"""USD from which a turn is worth a line."""
-TIMES = 3
-"""Multiple of the usual cost from which a cost counts as high."""
-SHARE = 0.5
-"""The share that avoidable causes must have in the cost."""
 LOST, OUTPUT, LARGE_OUTPUT, NEW, READ = "lost", "output", "large output", "new", "read"
-AVOIDABLE = (LOST, LARGE_OUTPUT, RETRY, SUMMARY)
-"""Causes that make a turn cost more than its own work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,18 +186,9 @@ def _times(cost: float | None, share: float) -> float | None:
     return None if cost is None else cost * share
 
 
-def line_on_cost(core: SessionCore, costs: Sequence[float]) -> Iterator[Event]:
-    """Yield the line if the newest of the turns with these costs in USD deserves one. A subagent's turns are its parent's."""
-    *earlier, cost = costs
-    usual = sorted(earlier)[len(earlier) // 2]
-    if core.setup.parent.depth or cost < LEAST or cost < TIMES * usual:
-        return
-    found = turn_costs(_newest_turn(core.journal), core.setup.models.spec)[-1:]
-    causes = [cause for turn in found for cause in turn.causes if cause.kind in AVOIDABLE]
-    if causes and sum(cause.cost or 0.0 for cause in causes) >= SHARE * cost:
-        yield Noticed(
-            f"This turn cost {money(cost)}, usual is {money(usual)}: {causes[0].text}. /cost has the details."
-        )
+def newest_turn_cost(journal: Journal, spec_of: SpecOf) -> TurnCost | None:
+    """Return the cost of a session's newest turn; None if it spent nothing."""
+    return next(iter(turn_costs(_newest_turn(journal), spec_of)[-1:]), None)
 
 
 def _newest_turn(journal: Journal) -> Sequence[Record]:

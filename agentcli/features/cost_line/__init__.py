@@ -1,0 +1,1 @@
+"""The line after a turn that cost much more than usual."""

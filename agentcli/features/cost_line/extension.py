@@ -1,0 +1,32 @@
+"""A line after a turn that cost much more than usual, with the avoidable cause."""
+
+from __future__ import annotations
+
+from agentcli.extension import Context, TurnEnd, money, on
+
+USUAL_FROM = 4
+"""Turns after which a turn's usual cost is known."""
+LEAST = 0.25
+"""USD from which a turn is worth a line."""
+TIMES = 3
+"""Multiple of the usual cost from which a cost counts as high."""
+SHARE = 0.5
+"""The share that avoidable causes must have in the cost."""
+AVOIDABLE = ("lost", "large output", "retries", "summaries")
+"""Causes that make a turn cost more than its own work."""
+
+
+@on("turn_end")
+def explain(event: TurnEnd, ctx: Context) -> None:
+    """Show the line if the newest turn deserves one."""
+    if len(ctx.costs) <= USUAL_FROM:
+        return
+    *earlier, cost = ctx.costs
+    usual = sorted(earlier)[len(earlier) // 2]
+    if cost < LEAST or cost < TIMES * usual or (turn := ctx.turn_cost()) is None:
+        return
+    causes = [cause for cause in turn.causes if cause.kind in AVOIDABLE]
+    if causes and sum(cause.cost or 0.0 for cause in causes) >= SHARE * cost:
+        ctx.ui.notify(
+            f"This turn cost {money(cost)}, usual is {money(usual)}: {causes[0].text}. /cost has the details."
+        )
