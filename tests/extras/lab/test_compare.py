@@ -11,7 +11,7 @@ import pytest
 from agentcli.core.errors import ConfigError
 from agentcli.core.message import Usage
 from agentcli.core.model import ModelSpec, Prices
-from agentcli.extras.lab.command_line import nothing_happened
+from agentcli.extras.lab.commands import nothing_happened
 from agentcli.extras.lab.compare import COLUMNS, TENTHS, Report, compare
 from agentcli.extras.lab.demand import Needs
 from agentcli.extras.lab.page import html, svg_tenths
