@@ -5,8 +5,9 @@ Help comes from a function's docstring; names, completions, and where and when a
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
@@ -43,40 +44,31 @@ class Choice:
         object.__setattr__(self, "about", safe_line(self.about))
 
 
-class Terminal(Protocol):
-    """Port to the terminal for commands that ask a person there."""
+class Terminal(ABC):
+    """A terminal, as commands of every front end use it if there is one."""
 
-    @property
-    def program(self) -> Program: ...
-    @property
-    def session(self) -> AgentSession: ...
-    @property
-    def acts(self) -> Sequence[str]:
-        """Automatic actions of the terminal in this session."""
-        ...
-
+    @abstractmethod
     def say(self, *lines: str) -> None:
         """Print lines of text, sanitised and wrapped."""
-        ...
 
+    @abstractmethod
     async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
         """Let the person pick from a searchable list, and return the index; None if cancelled.
 
         The list starts on the item `start`.
         """
-        ...
 
+    @abstractmethod
     async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
         """Ask a yes-or-no question; no is the default."""
-        ...
 
+    @abstractmethod
     async def enter(self, title: str, text: str = "", hint: str = "") -> str | None:
         """Ask for one line, beginning with `text`; None if cancelled."""
-        ...
 
+    @abstractmethod
     async def move_to(self, session: AgentSession) -> None:
-        """Switch to another session and end the open one."""
-        ...
+        """Switch to another session and end the open one; the same session reopened is not ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +81,8 @@ class Context:
     """The program around it."""
     terminal: Terminal | None = None
     """The terminal, if there is one."""
+    acts: Sequence[str] = ()
+    """Automatic actions of the terminal in this session."""
 
     def only_in_terminal(self, usage: str) -> Terminal:
         """Return the terminal. Raises InputError, mentioning the usage that needs it, in other front ends."""
@@ -147,7 +141,7 @@ Output = Said | Acted | Work | Sent
 
 
 Yields = Callable[[Context, str], AsyncIterator[Output]]
-Arguments = Callable[[Terminal], Sequence[Item]]
+Arguments = Callable[[Context], Sequence[Item]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

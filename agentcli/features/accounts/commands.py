@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from agentcli.core.errors import InputError
 from agentcli.core.record import USUAL_ACCOUNT
 from agentcli.core.sanitise import safe_line
-from agentcli.program.commands import Acted, Context, Item, Output, Said, Terminal, command
+from agentcli.program.commands import Acted, Context, Item, Output, Said, command
 from agentcli.program.feature import Row
 from agentcli.program.project import Project
 from agentcli.system.key_store import KeyStore, account_names
 
 
-def _stored(context: Terminal) -> Sequence[Item]:
+def _stored(context: Context) -> Sequence[Item]:
     accounts = context.session.core.setup.models.accounts()
     return [Item(name) for name in accounts.stored(context.session.core.model.provider)]
 

@@ -13,7 +13,7 @@ from agentcli.core.event import seconds_left
 from agentcli.core.text.options import Parsed, count, dollars, duration, parse
 from agentcli.features.goal.session import beginning, continuing
 from agentcli.features.goal.state import Goal, goal_of, save
-from agentcli.program.commands import Context, Item, Output, Said, Sent, Terminal, command
+from agentcli.program.commands import Context, Item, Output, Said, Sent, command
 
 USAGE = "Use /goal [--check COMMAND] TEXT, or /goal pause, resume or clear."
 LONGEST = 4_000
@@ -22,7 +22,7 @@ _BOUNDS = {"turns": "N", "time": "30m", "cost": "USD"}
 _ENDS = ("clear", "stop", "off", "cancel", "none", "reset")
 
 
-def _words(_: Terminal) -> Sequence[Item]:
+def _words(_: Context) -> Sequence[Item]:
     return [
         Item("pause", "do not continue after this turn"),
         Item("resume", "continue a paused goal; --turns, --time, --cost raise its limits"),

@@ -36,7 +36,7 @@ _ACTIONS = {
 LOG_LINES = 40
 
 
-def _arguments(context: Terminal) -> Sequence[Item]:
+def _arguments(context: Context) -> Sequence[Item]:
     names = [state.name for state in context.session.servers]
     return [Item(f"{action} {name}", text) for action, text in _ACTIONS.items() for name in names]
 
@@ -91,10 +91,10 @@ def _listed(states: Sequence[ServerState]) -> Sequence[str]:
     return [f"{state.name.ljust(wide)}{state}  ({display_path(Path(state.origin))})" for state in states]
 
 
-async def _pasted(context: Terminal, name: str) -> str | None:
+async def _pasted(terminal: Terminal, name: str) -> str | None:
     """Wait for the address that the person pastes; None if the person gives up."""
     hint = "If the browser is on another machine, paste the address that it ends at."
-    return await context.enter(f"Waiting for your login to {name} in the browser", "", hint)
+    return await terminal.enter(f"Waiting for your login to {name} in the browser", "", hint)
 
 
 def resources(session: AgentSession) -> Sequence[Item]:

@@ -17,7 +17,7 @@ from agentcli.core.tasks import until_interrupted
 from agentcli.core.text.options import Parsed, count, dollars, duration, parse
 from agentcli.features.timers.session import due
 from agentcli.features.timers.state import MOST, RUNS, Timer, lines, save, timers_of
-from agentcli.program.commands import Context, Item, Output, Said, Sent, Terminal, Work, command
+from agentcli.program.commands import Context, Item, Output, Said, Sent, Work, command
 
 _REPEATED = {"times": "N", "until": "'test -e done'", "cost": "USD"}
 _ONCE = {"until": "'test -e done'", "cost": "USD"}
@@ -25,7 +25,7 @@ SHORTEST = 1.0
 """Seconds of the shortest interval."""
 
 
-def _words(_: Terminal) -> Sequence[Item]:
+def _words(_: Context) -> Sequence[Item]:
     return [
         Item("5m", "the interval: 90s, 5m, 2h"),
         Item("cancel", "end all timers, or the one with a number"),

@@ -18,7 +18,7 @@ from agentcli.frontends.commands.outputs import Drawn
 from agentcli.frontends.run.findings import CHANGES, Finding, is_review
 from agentcli.frontends.run.findings import findings as findings_in
 from agentcli.frontends.terminal.render import diff, findings
-from agentcli.program.commands import Choice, Context, Item, Output, Said, Sent, Terminal, command
+from agentcli.program.commands import Choice, Context, Item, Output, Said, Sent, command
 from agentcli.resources import prompt
 from agentcli.system.git_changes import Changes, changes, choices
 
@@ -30,7 +30,7 @@ TREE = "git"
 """Argument of /diff for the changes of the working tree."""
 
 
-def revisions(context: Terminal) -> Sequence[Item]:
+def revisions(context: Context) -> Sequence[Item]:
     """Return the branches and commits as completions."""
     return [Item(name, about) for name, about in choices(context.session.cwd)]
 

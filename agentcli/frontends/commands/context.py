@@ -20,7 +20,7 @@ from agentcli.frontends.terminal.render import past_messages
 from agentcli.frontends.terminal.render.past_messages import RewindPoint
 from agentcli.frontends.terminal.render.status_line import short_model
 from agentcli.frontends.terminal.render.window_chart import chart, listing
-from agentcli.program.commands import Acted, Choice, Context, Item, Output, Said, Terminal, Work, command
+from agentcli.program.commands import Acted, Choice, Context, Item, Output, Said, Work, command
 from agentcli.sessions.info import ago
 from agentcli.sessions.search import passages_after
 
@@ -32,12 +32,12 @@ LONGEST = 10
 """Characters of the number of a message."""
 
 
-def prompt_numbers(ctx: Terminal) -> Sequence[Item]:
+def prompt_numbers(ctx: Context) -> Sequence[Item]:
     """Return the numbers of the prompts as completions, newest first."""
     return [Item(str(seq), _line(words)) for seq, words in reversed(past_messages.prompts(ctx.session.journal))]
 
 
-def pinned_numbers(ctx: Terminal) -> Sequence[Item]:
+def pinned_numbers(ctx: Context) -> Sequence[Item]:
     """Return the numbers of pinned messages as completions, newest first."""
     return [Item(str(seq), _beginning(ctx.session, seq)) for seq in sorted(ctx.session.history.pins, reverse=True)]
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from agentcli.core.record import Settings
 from agentcli.frontends.commands.base import CommandContext, terminal_command
-from agentcli.program.commands import Item, Terminal
+from agentcli.program.commands import Context, Item
 from agentcli.program.consent import reopened
 from agentcli.program.project import folder_named
 
 _NOT_STORED = "This session is not stored. Restart agentcli instead."
 
 
-def folders(context: Terminal) -> Sequence[Item]:
+def folders(context: Context) -> Sequence[Item]:
     """Return the folders of the workspace as completions."""
     return [Item(str(root), "") for root in context.program.roots]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
 
 
-def _arguments(context: Terminal) -> Sequence[Item]:
+def _arguments(context: Context) -> Sequence[Item]:
     return [
         Item("add", "add a line"),
         Item("propose", "ask the model which lines to add"),
@@ -45,7 +45,7 @@ async def memory(context: Context, argument: str) -> AsyncIterator[Output]:
     """
     word, _, text = argument.partition(" ")
     if word == "add" and text.strip():
-        await _add(context.only_in_terminal("/memory add"), " ".join(text.split()))
+        await _add(context, context.only_in_terminal("/memory add"), " ".join(text.split()))
     elif argument == "propose":
         from agentcli.frontends.commands.memory_proposal import propose
 
@@ -84,19 +84,19 @@ def _reload(session: AgentSession) -> Sequence[str]:
     return [*(lines or ["Changed."]), "The model learns it with your next prompt; the next session begins with it."]
 
 
-async def _add(context: Terminal, text: str) -> None:
+async def _add(context: Context, terminal: Terminal, text: str) -> None:
     """Add a line to the file that the person chooses, after showing the change."""
     cwd = context.session.cwd
     places = (in_force(cwd), cwd / LOCAL, own_instructions(context.program.dirs))
     about = ("this project, for everybody who works on it", "this project, for you alone", "all your projects")
     choices = [Choice(str(path), why) for path, why in zip(places, about, strict=True)]
-    chosen = await context.pick("Where does the line go?", choices)
+    chosen = await terminal.pick("Where does the line go?", choices)
     if chosen is None:
         return
     file = places[chosen]
     before = present_text(file)
     diff = difflib.unified_diff(before.splitlines(), with_line(before, text).splitlines(), lineterm="", n=2)
-    if not await context.confirm(f"Change {file}?", [safe_line(line) for line in list(diff)[2:]]):
+    if not await terminal.confirm(f"Change {file}?", [safe_line(line) for line in list(diff)[2:]]):
         return
     lock = places[2].with_name(".instructions.lock")  # the project has no instruction file any more
     try:
@@ -106,7 +106,7 @@ async def _add(context: Terminal, text: str) -> None:
     except StoreError as error:
         raise InputError(f"{error} Write the line there yourself.") from error
     context.session.parts.instructions.reread()
-    context.say(f"Added to {file}. The model gets it with your next prompt.")
+    terminal.say(f"Added to {file}. The model gets it with your next prompt.")
 
 
 def in_force(folder: Path) -> Path:

@@ -109,7 +109,7 @@ async def propose(context: Context) -> AsyncIterator[Output]:
         yield Acted((Noticed(f"Nothing was written: only the terminal adds lines to {LOCAL}."),))
         yield Said([f"- {line}" for line in found.lines], markdown=True)
         return
-    yield Said([await _settled(context.terminal, file, before, found.lines)])
+    yield Said([await _settled(context, context.terminal, file, before, found.lines)])
 
 
 def _why_empty(found: Proposal) -> str:
@@ -120,7 +120,7 @@ def _why_empty(found: Proposal) -> str:
     return "Nothing to propose: the model found nothing worth keeping."
 
 
-async def _settled(terminal: Terminal, file: Path, before: str, lines: Sequence[str]) -> str:
+async def _settled(context: Context, terminal: Terminal, file: Path, before: str, lines: Sequence[str]) -> str:
     """Show the change, write it if the person agrees, and return the outcome."""
     after = reduce(with_line, lines, before)
     diff = list(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2))[2:]
@@ -134,14 +134,14 @@ async def _settled(terminal: Terminal, file: Path, before: str, lines: Sequence[
             )
         return after
 
-    lock = own_instructions(terminal.program.dirs).with_name(".instructions.lock")
+    lock = own_instructions(context.program.dirs).with_name(".instructions.lock")
     try:
         await asyncio.to_thread(update, file, changed, lock=lock)
-        await asyncio.to_thread(keep_out_of_git, terminal.session.cwd, lock)
+        await asyncio.to_thread(keep_out_of_git, context.session.cwd, lock)
     except StoreError as error:
         raise InputError(f"{error} Write the lines there yourself.") from error
-    terminal.session.parts.instructions.reread()
-    if any(path.resolve() == file.resolve() for path, _ in terminal.session.parts.instructions.now.files):
+    context.session.parts.instructions.reread()
+    if any(path.resolve() == file.resolve() for path, _ in context.session.parts.instructions.now.files):
         return f"Added to {file}. The model gets it with your next prompt."
     return f"Added to {file}, which this session does not read: /memory lists the files that it reads."
 

@@ -15,7 +15,7 @@ from agentcli.core.record import MODE_SUMMARIES, MODES
 from agentcli.frontends.commands.base import CommandContext, terminal_command
 from agentcli.frontends.terminal.dialogs.dialogs import start_of
 from agentcli.frontends.terminal.style import THEMES, choose_theme, count
-from agentcli.program.commands import Choice, Item, Terminal
+from agentcli.program.commands import Choice, Context, Item
 
 if TYPE_CHECKING:
     from agentcli.program.program import Program
@@ -25,7 +25,7 @@ OWN = "default"
 """Word for the effort that the model chooses itself."""
 
 
-def models(context: Terminal) -> Sequence[Item]:
+def models(context: Context) -> Sequence[Item]:
     """Return the models as completions."""
     from agentcli.program.model_lists import known_models
 
@@ -36,17 +36,17 @@ def models(context: Terminal) -> Sequence[Item]:
     ]
 
 
-def modes(context: Terminal) -> Sequence[Item]:
+def modes(context: Context) -> Sequence[Item]:
     """Return the modes as completions."""
     return [Item(one, MODE_SUMMARIES[one]) for one in MODES]
 
 
-def efforts(context: Terminal) -> Sequence[Item]:
+def efforts(context: Context) -> Sequence[Item]:
     """Return the levels of thinking as completions."""
     return [Item(OWN, "the model's own"), *map(Item, EFFORTS)]
 
 
-def themes(context: Terminal) -> Sequence[Item]:
+def themes(context: Context) -> Sequence[Item]:
     """Return the themes as completions."""
     return [Item(one) for one in THEMES]
 

@@ -15,7 +15,7 @@ from agentcli.core.streams import closing
 from agentcli.frontends.commands.base import CommandContext, TerminalCommand
 from agentcli.frontends.terminal.render.markdown import document
 from agentcli.program.command import Command
-from agentcli.program.commands import Acted, Context, Framed, Output, OutputCommand, Said, Sent, Work
+from agentcli.program.commands import Acted, Framed, Output, OutputCommand, Said, Sent, Work
 from agentcli.system.cells import hanging
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ async def perform(command: Command, terminal: CommandContext, argument: str) -> 
     if isinstance(command, TerminalCommand):
         await command.run(terminal, argument)
     elif isinstance(command, OutputCommand):
-        await show(command.yields(Context(terminal.session, terminal.program, terminal), argument), terminal)
+        await show(command.yields(terminal.everywhere, argument), terminal)
 
 
 async def show(outputs: AsyncIterator[Output], terminal: CommandContext) -> None:

@@ -20,7 +20,7 @@ from agentcli.frontends.terminal.input.completion import CommandCompletion
 from agentcli.frontends.terminal.render.markdown import document
 from agentcli.manual.searching import Section, search
 from agentcli.program.command import Command, Group, Item
-from agentcli.program.commands import Context, Output, OutputCommand, Said, Terminal, command
+from agentcli.program.commands import Context, Output, OutputCommand, Said, command
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
@@ -124,7 +124,7 @@ def built_in_commands(features: Sequence[Feature[Program]]) -> SlashCommands:
 def _help_on(commands: SlashCommands) -> Command:
     """Return the slash command that explains these and opens the manual."""
 
-    def names(ctx: Terminal) -> Sequence[Item]:
+    def names(ctx: Context) -> Sequence[Item]:
         topics = [Item(topic, "manual") for topic in manual.TOPICS if topic not in commands.all]
         return [
             *(Item(name, one.summary) for name, one in commands.all.items()),

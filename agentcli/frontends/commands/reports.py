@@ -133,8 +133,7 @@ async def tools(context: Context, _: str) -> AsyncIterator[Output]:
 @command("Cost and state", at_once=True)
 async def why(context: Context, _: str) -> AsyncIterator[Output]:
     """List automatic actions of this session, and why: /why"""
-    here = context.terminal.acts if context.terminal is not None else ()
-    yield Said((*context.session.report.automatic_actions(), *here) or ("No automatic actions yet.",))
+    yield Said((*context.session.report.automatic_actions(), *context.acts) or ("No automatic actions yet.",))
 
 
 @command("Cost and state", at_once=True)

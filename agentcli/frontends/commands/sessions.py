@@ -6,20 +6,27 @@ import asyncio
 import shlex
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentcli.core.errors import INTERRUPTED, AgentError, InputError, UsageError
 from agentcli.core.text.words import plural
 from agentcli.frontends.commands.base import CommandContext, terminal_command
 from agentcli.frontends.terminal.dialogs.dialogs import Filter, matching
-from agentcli.program.commands import Acted, Choice, Context, Item, Output, Said, Terminal, command
+from agentcli.program.commands import Acted, Choice, Context, Item, Output, Said, command
 from agentcli.sessions.info import ago, local_minute
 from agentcli.sessions.tree import nested, stem
 
+if TYPE_CHECKING:
+    from agentcli.agent.session import AgentSession
+    from agentcli.program.program import Program
 
-def known(context: Terminal) -> Sequence[Item]:
+
+def known(context: Context) -> Sequence[Item]:
     """Return the sessions as completions."""
-    return [Item(str(one.get("name") or one.get("id", "")), _label(one)) for one in _resumable(context)]
+    return [
+        Item(str(one.get("name") or one.get("id", "")), _label(one))
+        for one in _resumable(context.program, context.session)
+    ]
 
 
 @terminal_command("Sessions", arguments=known)
@@ -31,7 +38,7 @@ async def resume(context: CommandContext, selector: str) -> None:
     """
     if selector == context.session.journal.id:
         raise UsageError("This session is already open.")
-    others = await asyncio.to_thread(_resumable, context)
+    others = await asyncio.to_thread(_resumable, context.program, context.session)
     if not selector and not others:
         raise UsageError("This project has no other session.")
     if selector:
@@ -63,7 +70,7 @@ async def _chosen(context: CommandContext, words: str) -> str:
     Return an empty id if the person chooses none. That ends a program that began with the question.
     """
     start, on = 0, ""
-    while others := await asyncio.to_thread(_resumable, context):
+    while others := await asyncio.to_thread(_resumable, context.program, context.session):
         start = next((n for n, one in enumerate(others) if one["id"] == on), min(start, len(others) - 1))
         places = {str(one["id"]): n for n, one in enumerate(others)}
         by = Filter(words, partial(_contents, context.program.sessions.passages, places))
@@ -144,7 +151,7 @@ async def rename(context: Context, name: str) -> AsyncIterator[Output]:
     """Give this session a name to resume it by: /rename NAME"""
     if not name:
         raise UsageError("Give a name: /rename NAME")
-    if any(one.get("name") == name for one in await asyncio.to_thread(_others, context)):
+    if any(one.get("name") == name for one in await asyncio.to_thread(_others, context.program, context.session)):
         raise UsageError(f"Another session is called {name} already. Choose another name.")
     yield Acted(context.session.rename(name))
     yield Said([f"Session renamed to {name}. To resume it: agentcli resume {shlex.quote(name)}"])
@@ -227,13 +234,13 @@ async def quit_(context: CommandContext, _: str) -> None:
     context.leave()
 
 
-def _others(context: Context | Terminal) -> list[Mapping[str, Any]]:
-    return [one for one in context.program.sessions.listed() if one.get("id") != context.session.journal.id]
+def _others(program: Program, session: AgentSession) -> list[Mapping[str, Any]]:
+    return [one for one in program.sessions.listed() if one.get("id") != session.journal.id]
 
 
-def _resumable(context: Terminal) -> list[Mapping[str, Any]]:
+def _resumable(program: Program, session: AgentSession) -> list[Mapping[str, Any]]:
     """Return the other sessions to choose from, except subagents' sessions, which are resumed by their ids."""
-    return [one for one in _others(context) if (one.get("parent") or {}).get("kind") != "subagent"]
+    return [one for one in _others(program, session) if (one.get("parent") or {}).get("kind") != "subagent"]
 
 
 def _label(session: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from agentcli.core.text.words import did_you_mean, near_names
 from agentcli.frontends.commands.base import CommandContext, terminal_command
 from agentcli.frontends.terminal.dialogs.dialogs import start_of
 from agentcli.manual import page
-from agentcli.program.commands import Choice, Item, Terminal
+from agentcli.program.commands import Choice, Context, Item
 from agentcli.program.config import parsed
 from agentcli.program.config.edit import set_key
 from agentcli.program.config.toml_text import toml_value
@@ -43,7 +43,7 @@ class Setting:
     """What it does."""
 
 
-def keys_of_settings(context: Terminal) -> Sequence[Item]:
+def keys_of_settings(context: Context) -> Sequence[Item]:
     """Return the settings as completions."""
     return [Item(one.key, _about(one)) for one in settings(context.program)]
 

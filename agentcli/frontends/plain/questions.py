@@ -10,7 +10,7 @@ from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
 from agentcli.core.tool import Question
 from agentcli.frontends.plain.lines import LineTerminal
 from agentcli.frontends.terminal.dialogs import proposal
-from agentcli.frontends.terminal.dialogs.dialogs import UNFILTERED, Filter, matching
+from agentcli.frontends.terminal.dialogs.dialogs import Filter, matching
 from agentcli.program.commands import Choice
 
 _ANSWERS = {
@@ -113,24 +113,18 @@ class PlainAsking:
         known = {str(n): n - 1 for n in range(1, len(labels) + 1)} | {"y": 0, "yes": 0}
         return known.get(word, len(labels) - 1)
 
-    async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
-        """Let the person pick by number, and return the index of the item; None if cancelled."""
-        self._terminal.say(title, *(f"{n}. {one.label}  {one.detail}" for n, one in enumerate(choices, 1)))
-        answer = await self._terminal.answer("Number, or nothing to keep it: ") or ""
-        return int(answer) - 1 if answer.strip().isdecimal() and 0 < int(answer) <= len(choices) else None
-
-    async def choose(
-        self, title: str, choices: Sequence[Choice], start: int, _: Mapping[str, str], by: Filter = UNFILTERED
-    ) -> tuple[int, str] | None:
-        """Do the same among the choices found by `by`; the only key here is Enter."""
+    async def choose(self, title: str, choices: Sequence[Choice], by: Filter) -> tuple[int, str] | None:
+        """Let the person pick by number among the choices found by `by`; the only key here is Enter."""
         places = [*range(len(choices))]
         if by.words:
             held = by.contents(by.words) if by.contents is not None else {}
             named = matching(choices, by.words)
             places = [*named, *sorted(held.keys() - set(named))]
             choices = [choices[n] if n in named else replace(choices[n], detail=held[n]) for n in places]
-        chosen = await self.pick(title, choices, 0 if by.words else start)
-        return None if chosen is None else (places[chosen], "")
+        self._terminal.say(title, *(f"{n}. {one.label}  {one.detail}" for n, one in enumerate(choices, 1)))
+        answer = await self._terminal.answer("Number, or nothing to keep it: ") or ""
+        number = int(answer) if answer.strip().isdecimal() else 0
+        return (places[number - 1], "") if 0 < number <= len(choices) else None
 
     async def enter(self, title: str, text: str = "", hint: str = "") -> str | None:
         """Ask for one line; nothing cancels."""

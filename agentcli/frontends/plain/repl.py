@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,23 +16,23 @@ from agentcli.core.errors import HANGUP, INTERRUPTED, AgentError
 from agentcli.core.event import Event
 from agentcli.core.message import Part, Text
 from agentcli.core.tasks import start_task
-from agentcli.frontends.commands.base import Queued
+from agentcli.frontends.commands.base import CommandContext, Queued
 from agentcli.frontends.commands.registry import SlashCommands, slash_commands
 from agentcli.frontends.plain import narration
 from agentcli.frontends.plain.lines import LineTerminal
 from agentcli.frontends.plain.questions import PlainAsking
+from agentcli.frontends.terminal.dialogs.dialogs import UNFILTERED, Filter
 from agentcli.frontends.terminal.idle import Idle
 from agentcli.frontends.terminal.input import user_shell
 from agentcli.frontends.terminal.input.attachments import with_attachments
 from agentcli.frontends.terminal.reading import reports_on
 from agentcli.frontends.terminal.render.state import State, update
 from agentcli.frontends.terminal.settings import UiSettings
-from agentcli.frontends.terminal.start_questions import end_reason, settle
-from agentcli.frontends.terminal.turns import ended_jobs, farewell, typed
+from agentcli.frontends.terminal.start_questions import settle
+from agentcli.frontends.terminal.turns import farewell, typed
+from agentcli.program.commands import Choice
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from agentcli.agent.session import AgentSession
     from agentcli.frontends.terminal.sharing import Sharing
     from agentcli.frontends.terminal.startup import Open
@@ -90,19 +90,14 @@ def _take_back(loop: asyncio.AbstractEventLoop) -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-class PlainTerminal(LineTerminal):
+class PlainTerminal(LineTerminal, CommandContext):
     """Line-based terminal; also the context of slash commands."""
 
-    program: Program
     commands: SlashCommands
-    sharing: Sharing
-    """Sharing of the open session with other programs of the user."""
-    session: AgentSession
 
     def __init__(self) -> None:
         super().__init__()
         self.state = State()
-        self.columns, self.interrupted = 80, False
         self._interrupt = asyncio.Event()
         self.working = self._left = False
         self._code = 0
@@ -113,8 +108,7 @@ class PlainTerminal(LineTerminal):
         self._asking = PlainAsking(self)
         self._elsewhere: list[str] = []
         """Messages from elsewhere that begin a turn."""
-        self.ask_user, self.confirm = self._asking.ask_user, self._asking.confirm
-        self.pick, self.choose, self.enter = self._asking.pick, self._asking.choose, self._asking.enter
+        self.ask_user = self._asking.ask_user
         self._idle = Idle(self)
 
     async def run(self, program: Program, sharing: Sharing, session: AgentSession, prompts: Sequence[str] = ()) -> int:
@@ -208,11 +202,6 @@ class PlainTerminal(LineTerminal):
         return answer
 
     @property
-    def acts(self) -> Sequence[str]:
-        """Automatic actions of the terminal in this session."""
-        return self.state.acts
-
-    @property
     def waiting(self) -> Sequence[Queued]:
         """Prompts that have not been sent yet."""
         return [*map(Queued, self._next)]
@@ -221,12 +210,19 @@ class PlainTerminal(LineTerminal):
         """Replace the prompts that have not been sent yet."""
         self._next = [one.text for one in waiting]
 
-    show = LineTerminal.say  # nothing here has colours
-    copy = LineTerminal.say  # a plain terminal has no clipboard
+    async def choose(
+        self, title: str, choices: Sequence[Choice], start: int, acts: Mapping[str, str], by: Filter = UNFILTERED
+    ) -> tuple[int, str] | None:
+        """Let the person pick by number."""
+        return await self._asking.choose(title, choices, by)
 
-    def warn(self, text: str) -> None:
-        """Print an error."""
-        self.say(f"Error: {text}")
+    async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:
+        """Ask a yes-or-no question; no is the default."""
+        return await self._asking.confirm(title, body)
+
+    async def enter(self, title: str, text: str = "", hint: str = "") -> str | None:
+        """Ask for one line; nothing cancels."""
+        return await self._asking.enter(title, text, hint)
 
     def show_events(self, events: Sequence[Event]) -> None:
         """Print events."""
@@ -266,21 +262,11 @@ class PlainTerminal(LineTerminal):
         """Ask for a new text: a line-based terminal has no editor."""
         return await self.ask("Text: ") or text
 
-    async def open_file(self, file: Path, line: int) -> None:
-        """Print the place: a line-based terminal has no editor."""
-        self.say(f"{file}:{line}")
-
-    async def move_to(self, session: AgentSession) -> None:
-        """Switch to another session and end the open one."""
-        if session.journal is self.session.journal:
-            self.session = session
-            return
-        self.say(*ended_jobs(self.session))
-        await self.session.end(end_reason(session))
+    def opened(self, session: AgentSession, *, again: bool = False) -> None:
+        """Make a session the open one."""
         self.session = session
-        self.say(f"This is session {session.journal.id}.", *session.notes)
-        await self.sharing.moved()
-        session.begin(self.show_events)
+        if not again:
+            self.say(f"This is session {session.journal.id}.", *session.notes)
 
     def take(self, text: str) -> str:
         """Send an external message to the running turn, or begin one with it."""
@@ -307,10 +293,6 @@ class PlainTerminal(LineTerminal):
         """Queue a prompt first; the parts in `along` are sent with it but not shown."""
         self._ahead += along
         self._next.insert(0, text)
-
-    def toggle_vi(self) -> bool:
-        """Return False: the terminal itself edits lines."""
-        return False
 
     def leave(self, code: int = 0) -> None:
         """End the program with this exit code."""

@@ -90,7 +90,7 @@ class Terminal:
         self.console.show_session(session, settings.replay, settings.status)
         self.editor.handler = self
         self._draft_actions.restore()
-        sharing.front = self.repl.front
+        sharing.front = self.repl
         self.repl.idle.report_cold()
         self._start_tasks()
         for number in _SIGNALS:

@@ -15,7 +15,7 @@ from agentcli.core.on_demand import OnDemand
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.features.mcp.commands import resources
 from agentcli.frontends.commands import extensions
-from agentcli.frontends.commands.base import Queued
+from agentcli.frontends.commands.base import CommandContext, Queued
 from agentcli.frontends.commands.registry import SlashCommands, by_use, slash_commands
 from agentcli.frontends.terminal.dialogs.asking import Asking
 from agentcli.frontends.terminal.dialogs.dialogs import UNFILTERED, Filter
@@ -29,14 +29,14 @@ from agentcli.frontends.terminal.render.pieces import Note, Printed, UserMessage
 from agentcli.frontends.terminal.render.state import State
 from agentcli.frontends.terminal.render.status_line import StatusLine
 from agentcli.frontends.terminal.screen import Screen
-from agentcli.frontends.terminal.start_questions import end_reason
 from agentcli.frontends.terminal.style import Look
-from agentcli.frontends.terminal.turns import ended_jobs
 from agentcli.program.command import Command, Item
 from agentcli.program.commands import Choice
 from agentcli.system.cells import hanging
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from agentcli.agent.session import AgentSession
     from agentcli.frontends.terminal.beside import Beside
     from agentcli.frontends.terminal.sharing import Sharing
@@ -47,15 +47,10 @@ LIST_AFTER = 1.0
 """Seconds after which a project's files are listed for completion."""
 
 
-class Console:
-    """Command context of the terminal. `interrupt` is set to interrupt the running work."""
+class Console(CommandContext):
+    """The terminal's screen and input for the open session. `interrupt` is set to interrupt the running work."""
 
-    program: Program
     commands: SlashCommands
-    sharing: Sharing
-    """Sharing of the open session with other programs of the user."""
-    session: AgentSession
-
     asking: Asking
     keys: Mapping[KeyAction, str] = KEYS
     status_line: StatusLine
@@ -72,7 +67,6 @@ class Console:
         self._cancelled = False
         self.beside = OnDemand(self._beside)
         self._external = ExternalEditor(screen.elsewhere, self.warn)
-        self.open_file = self._external.open_file
 
     def _beside(self) -> Beside:
         from agentcli.frontends.terminal.beside import Beside
@@ -83,11 +77,6 @@ class Console:
         """Use the program whose sessions are shown, with its slash commands."""
         self.program, self.sharing = program, sharing
         self.commands = slash_commands(program)
-
-    @property
-    def acts(self) -> Sequence[str]:
-        """Automatic actions of the terminal in this session."""
-        return self.state.acts
 
     @property
     def look(self) -> Look:
@@ -103,6 +92,10 @@ class Console:
     def state(self) -> State:
         """State of the screen."""
         return self.screen.state
+
+    @state.setter
+    def state(self, state: State) -> None:
+        self.screen.change(state)
 
     @property
     def columns(self) -> int:
@@ -126,12 +119,12 @@ class Console:
         for text in steering:
             self.session.steer(known[text])
         queue = tuple(one.text for one in waiting if not one.steers)
-        self.screen.change(replace(self.state, steering=tuple(steering), queue=queue))
+        self.state = replace(self.state, steering=tuple(steering), queue=queue)
 
     def queue_late(self) -> None:
         """Put messages that came too late for the turn first in the queue."""
         late = [prompt.text for prompt in self.session.conversation.withdraw()]
-        self.screen.change(replace(self.state, steering=(), queue=(*late, *self.state.queue)))
+        self.state = replace(self.state, steering=(), queue=(*late, *self.state.queue))
 
     def say(self, *lines: str) -> None:
         """Print lines of text, sanitised and wrapped."""
@@ -169,14 +162,14 @@ class Console:
 
     def notice(self, text: str, seconds: float | None = None) -> None:
         """Show a transient notice above the input, removed after `seconds` if given."""
-        self.screen.change(replace(self.state, notice=text))
+        self.state = replace(self.state, notice=text)
         if seconds is not None:
             asyncio.get_running_loop().call_later(seconds, self.withdraw, text)
 
     def withdraw(self, notice: str) -> None:
         """Remove a notice if it is still the one shown."""
         if self.state.notice == notice:
-            self.screen.change(replace(self.state, notice=""))
+            self.state = replace(self.state, notice="")
 
     def show_events(self, events: Sequence[Event]) -> None:
         """Show events that the user requested; `/why` lists only automatic actions."""
@@ -185,7 +178,7 @@ class Console:
         for event in events:
             self.screen.apply(event)
         self.sharing.show(events)
-        self.screen.change(replace(self.state, acts=automatic))
+        self.state = replace(self.state, acts=automatic)
         self.screen.refresh()
 
     async def play(self, doing: str, work: Interruptible) -> None:
@@ -208,22 +201,10 @@ class Console:
             finally:
                 sharing.turned()
 
-    async def pick(self, title: str, choices: Sequence[Choice], start: int = 0) -> int | None:
-        """Let the person pick from a searchable list, and return the index; None if cancelled.
-
-        The list starts on the item `start`.
-        """
-        chosen = await self.choose(title, choices, start, {})
-        return None if chosen is None else chosen[0]
-
     async def choose(
         self, title: str, choices: Sequence[Choice], start: int, acts: Mapping[str, str], by: Filter = UNFILTERED
     ) -> tuple[int, str] | None:
-        """Let the person pick as with `pick`, and return the index and the key used.
-
-        The key is empty for Enter, otherwise one of `acts`, each with its description. `by` also searches the contents
-        of the choices.
-        """
+        """Let the person pick from a searchable list."""
         chosen = await self.asking.choose(title, choices, start, acts, by)
         self._cancelled = chosen is None
         return chosen
@@ -244,6 +225,10 @@ class Console:
         self._cancelled = edited == text
         return edited
 
+    async def open_file(self, file: Path, line: int) -> None:
+        """Open a file at a line in the user's editor."""
+        await self._external.open_file(file, line)
+
     def list_keys(self) -> None:
         """Print the keys."""
         self.show("", *help_rows(self.keys, self.columns - 1, self.look.theme))
@@ -252,16 +237,14 @@ class Console:
         """Switch to another session and end the open one; the same session reopened is not ended."""
         if (beside := self.beside.now) is not None:
             await beside.ended()
-        if session.journal is self.session.journal:
-            self.show_session(session, self._replay, self.status_line.facts, shown=self.session.notes)
-            return
-        if jobs := ended_jobs(self.session):
-            self.show(*jobs)
-        await self.session.end(end_reason(session))
-        self.show("", self.look.theme.paint("dim", f"── session {safe_line(session.journal.id)} ──"))
-        self.show_session(session, self._replay, self.status_line.facts)
-        await self.sharing.moved()
-        session.begin(self.show_events)
+        await super().move_to(session)
+
+    def opened(self, session: AgentSession, *, again: bool = False) -> None:
+        """Attach to a session and show its last messages, as many as at the start."""
+        if not again:
+            self.show("", self.look.theme.paint("dim", f"── session {safe_line(session.journal.id)} ──"))
+        shown = self.session.notes if again else ()
+        self.show_session(session, self._replay, self.status_line.facts, shown=shown)
 
     def show_session(self, session: AgentSession, replay: int, facts: str, shown: Sequence[str] = ()) -> None:
         """Attach to a session and show its last `replay` messages and results, and its notes except those already
@@ -278,9 +261,7 @@ class Console:
         self.screen.status = self.status_line
         for record in newest(session.journal, replay):
             self.screen.apply(Recorded(record))
-        self.screen.change(
-            replace(self.state.settle(), todo=session.history.todo, todo_changed=False, acts=(), steering=())
-        )
+        self.state = replace(self.state.settle(), todo=session.history.todo, todo_changed=False, acts=(), steering=())
         self.show_events([Warned(note) for note in session.notes if note not in shown])
         self.screen.refresh()
 
@@ -292,7 +273,7 @@ class Console:
     def send(self, text: str, *along: Part) -> None:
         """Queue a prompt first; the parts in `along` are sent with it but not shown."""
         self.before_prompt += along
-        self.screen.change(replace(self.state, queue=(text, *self.state.queue)))
+        self.state = replace(self.state, queue=(text, *self.state.queue))
 
     def copy(self, text: str) -> None:
         """Copy text to the clipboard by OSC 52, which most terminals support, also over ssh."""
@@ -305,7 +286,7 @@ class Console:
 
     def leave(self, code: int = 0) -> None:
         """End the program; queued prompts and commands no longer run."""
-        self.screen.change(replace(self.state, queue=()))
+        self.state = replace(self.state, queue=())
         self.editor.leave(code)
 
 
@@ -329,4 +310,4 @@ def _completion(console: Console) -> Completion:
 
 def _arguments(console: Console, command: Command) -> Callable[[], Sequence[Item]]:
     found = command.arguments
-    return (lambda: found(console)) if found is not None else tuple
+    return (lambda: found(console.everywhere)) if found is not None else tuple

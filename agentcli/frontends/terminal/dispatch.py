@@ -31,7 +31,7 @@ PATIENCE = 1.0
 
 
 class Repl:
-    """Queue of submitted input. `finished` gets the seconds that each took; `failed` gets unexpected exceptions."""
+    """Queue of submitted input, and the `Front` of the terminal. `finished` gets the seconds that each took; `failed` gets unexpected exceptions."""
 
     def __init__(
         self, console: Console, finished: Callable[[float], None], failed: Callable[[BaseException], None]
@@ -39,8 +39,12 @@ class Repl:
         self._console, self._finished, self._failed = console, finished, failed
         self._work: asyncio.Task[None] | None = None
         self._asides: WeakSet[asyncio.Task[None]] = WeakSet()
-        self.front = ReplFront(console, self)
-        self.idle = Idle(self.front, failed=failed)
+        self.idle = Idle(self, failed=failed)
+
+    @property
+    def session(self) -> AgentSession:
+        """The open session."""
+        return self._console.session
 
     @property
     def working(self) -> bool:
@@ -79,6 +83,22 @@ class Repl:
     def beside(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something beside the turn; it is cancelled at exit."""
         self._asides.add(run_beside(self._attempt(work), self._failed))
+
+    def take(self, text: str) -> str:
+        """Send an external message to the running turn, or begin one with it."""
+        if self.working:
+            self.steer(text)
+            return "steered"
+        self.submit(text)
+        return "begun"
+
+    def tell(self, text: str) -> None:
+        """Show a notice."""
+        self._console.screen.apply(Noticed(text))
+
+    def show_events(self, events: Sequence[Event]) -> None:
+        """Show events."""
+        self._console.show_events(events)
 
     def recall(self) -> str | None:
         """Remove and return the newest queued message."""
@@ -206,40 +226,3 @@ class Repl:
             console.screen.print(Note("warn", "interrupted" if ran.interrupted else f"exit code {ran.code}"))
         if shared:
             console.before_prompt.append(user_shell.as_text(ran))
-
-
-class ReplFront:
-    """The REPL as others drive it; see `agentcli.frontends.terminal.sharing.Front`."""
-
-    def __init__(self, console: Console, repl: Repl) -> None:
-        self._console, self._repl = console, repl
-
-    @property
-    def session(self) -> AgentSession:
-        """The open session."""
-        return self._console.session
-
-    @property
-    def working(self) -> bool:
-        """True while work runs."""
-        return self._repl.working
-
-    def take(self, text: str) -> str:
-        """Send a message to the running turn, or begin one."""
-        if self.working:
-            self._repl.steer(text)
-            return "steered"
-        self._repl.submit(text)
-        return "begun"
-
-    def interrupt(self) -> None:
-        """Interrupt the running work."""
-        self._repl.interrupt()
-
-    def tell(self, text: str) -> None:
-        """Show a notice."""
-        self._console.screen.apply(Noticed(text))
-
-    def show_events(self, events: Sequence[Event]) -> None:
-        """Show events."""
-        self._console.show_events(events)

@@ -12,7 +12,7 @@ from typing import Any
 
 from agentcli.agent.ports import Interruptible
 from agentcli.core.event import Event
-from agentcli.frontends.commands.base import Queued
+from agentcli.frontends.commands.base import CommandContext, Queued
 from agentcli.frontends.terminal.dialogs.dialogs import UNFILTERED, Filter
 from agentcli.frontends.terminal.input.keys import KEYS, help_lines
 from agentcli.frontends.terminal.render.state import State, update
@@ -26,18 +26,19 @@ async def nobody(_: object) -> Any:
     """Approval and question port of a session that asks nothing."""
 
 
-class ScriptedContext:
+class ScriptedContext(CommandContext):
     """Command context with scripted picks. `answers`: indices to pick, in order; then pickers are cancelled.
 
     `session` is a scripted one by default.
     """
 
+    columns = 80
+
     def __init__(self, *answers: int, session: Any = None) -> None:
         self.session: Any = session or ScriptedSession("one", nobody, nobody)
-        self.state, self.columns, self.look = State(), 80, Look(PLAIN)
+        self.state, self.look, self.sharing = State(), Look(PLAIN), Sharing()
         self.output: list[str] = []
         self.asked: list[str] = []
-        self.interrupted = False
         self.drafted = self.copied = self.started_on = ""
         self.answers = list(answers)
         self.entered: str | None = None
@@ -51,14 +52,6 @@ class ScriptedContext:
         return scripted_program(folder.name, nobody, nobody)
 
     @property
-    def acts(self) -> Sequence[str]:
-        return self.state.acts
-
-    @property
-    def sharing(self) -> Any:
-        return Sharing()
-
-    @property
     def waiting(self) -> Sequence[Queued]:
         return self.queued
 
@@ -67,8 +60,6 @@ class ScriptedContext:
 
     def say(self, *lines: str) -> None:
         self.output += lines
-
-    show = say
 
     def warn(self, text: str) -> None:
         self.output.append(text)
@@ -113,6 +104,9 @@ class ScriptedContext:
         self.output.append(f"opened {file.name}:{line}")
 
     async def move_to(self, session: Any) -> None:
+        self.opened(session)
+
+    def opened(self, session: Any, *, again: bool = False) -> None:
         self.session = session
         self.output.append(f"moved to {session.journal.id}")
 

@@ -26,4 +26,4 @@ def type_(context: ScriptedContext, *lines: str) -> list[str]:
 def completions(name: str, context: ScriptedContext) -> list[str]:
     """Completions of a command's argument."""
     arguments = COMMANDS.find(name).arguments
-    return [item.label for item in arguments(context)] if arguments else []
+    return [item.label for item in arguments(context.everywhere)] if arguments else []
