@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from agentcli.core.codec.encode import dumps
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
@@ -220,3 +222,32 @@ def _asked(mode: Mode, why: str, nature: CallFacts) -> Decision:
     session = nature.session or nature.always
     given = nature.always, nature.unsaved, _with_parts(nature), session, nature.edits_inside
     return Decision("ask", f"mode {mode}", why, *given)
+
+
+def explain_lines(
+    lines: Iterable[str], tools: Mapping[str, Traits], rules: Rules, mode: Mode, workspace: Workspace
+) -> Iterator[str]:
+    """Answer each line with a JSON question by a line of JSON; answer any other line with a denial."""
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        yield dumps(_explained(line, number, tools, rules, mode, workspace))
+
+
+def _explained(
+    line: str, number: int, tools: Mapping[str, Traits], rules: Rules, mode: Mode, workspace: Workspace
+) -> dict[str, object]:
+    question: dict[str, object] = {}
+    try:
+        read = json.loads(line.removeprefix("\ufeff"), parse_constant=str)
+        if not isinstance(read, dict):
+            raise TypeError("it is not an object")
+        question = read
+        name, values = read.get("tool"), read.get("input")
+        if not isinstance(name, str) or not isinstance(values, dict):
+            raise TypeError("tool must be a string and input an object")
+    except (ValueError, TypeError, RecursionError) as error:
+        why = f'line {number} is not a {{"id", "tool", "input"}} object: {error}'
+        return {"id": question.get("id"), "decision": "deny", "rule": "unreadable", "why": why}
+    decision = decide(ToolCall(str(question.get("id") or number), name, values), tools, rules, mode, workspace)
+    return {"id": question.get("id"), "decision": decision.decision, "rule": decision.rule, "why": decision.why}

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING
 from agentcli.agent.ports import ApprovalRequest, Approve
 from agentcli.core.message import ToolCall
 from agentcli.core.tasks import run_beside
-from agentcli.permissions.network.entry import listening_in
 from agentcli.permissions.network.hosts import Hosts, hosts_in
-from agentcli.permissions.network.proxy import Proxy
+from agentcli.permissions.network.proxy import Proxy, listening_in
 from agentcli.permissions.rules import NETWORK, Rule, Rules, parse_rule
 from agentcli.permissions.shell.programs.known_programs import uses_network
 from agentcli.permissions.shell.syntax.parse import contents, runs

@@ -306,7 +306,7 @@ class WorkspacePolicy:
 
     def _port_for(self, line: str) -> int:
         """Return the port at which a command finds the proxy of the network; 0 if it needs none."""
-        from agentcli.permissions.shell.effects.fetching import may_fetch
+        from agentcli.permissions.shell.effects.network_use import may_fetch
 
         gate = self._gate.now if self._gate.now is not None or not may_fetch(line) else self._gate()
         return gate.port_for(line) if gate is not None else 0

@@ -1,3 +1,5 @@
+import json
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,10 +9,11 @@ from agentcli.core.errors import ConfigError, UsageError
 from agentcli.core.message import ToolCall
 from agentcli.core.record import MODES, Mode
 from agentcli.core.tool import UNKNOWN, Subject, Traits
-from agentcli.permissions.decide import Decision, decide
+from agentcli.permissions.decide import Decision, decide, explain_lines
 from agentcli.permissions.paths import UndoCover, Workspace
 from agentcli.permissions.rules import Rules, in_own_names, parse_rule, parse_rules
 from agentcli.tools.registry import TRAITS
+from tests.permissions.corpus import commands
 from tests.permissions.deciding import explain, with_rule
 from tests.tables import each_row
 
@@ -680,3 +683,70 @@ def test_a_tool_that_fetches_asks_unless_a_rule_knows_the_address(plain: Workspa
 def test_a_tool_that_nobody_knows_is_taken_to_run_programs(plain: Workspace) -> None:
     assert decided("unheard_of", plain).decision == "ask"
     assert decided("unheard_of", plain, "plan").decision == "deny"
+
+
+def test_each_line_gets_one_answer_with_its_id(workspace: Workspace) -> None:
+    questions = [
+        {"id": "a", "tool": "bash", "input": {"command": "ls"}},
+        {"id": 7, "tool": "bash", "input": {"command": "rm x"}},
+        {"id": "c", "tool": "read", "input": {"file_path": ".env"}},
+        {"id": "d", "tool": "unheard_of", "input": {}},
+    ]
+    lines = [json.dumps(question) + "\n" for question in questions]
+    answers = [
+        json.loads(line)
+        for line in explain_lines([*lines, "\n", "nonsense", '{"id":1}', "[]"], TRAITS, Rules(), "ask", workspace)
+    ]
+    assert [answer["id"] for answer in answers] == ["a", 7, "c", "d", None, 1, None]
+    assert [answer["decision"] for answer in answers] == ["allow", "ask", "ask", "ask", "deny", "deny", "deny"]
+    assert all(set(answer) == {"id", "decision", "rule", "why"} and answer["why"] for answer in answers)
+
+
+def test_whatever_a_line_holds_the_answer_is_json(workspace: Workspace) -> None:
+    lines = [
+        "\ufeff" + json.dumps({"id": 1, "tool": "bash", "input": {"command": "ls"}}),
+        '{"id": NaN, "tool": 3}',
+        "[" * 90_000,
+    ]
+    answers = [
+        json.loads(line, parse_constant=pytest.fail) for line in explain_lines(lines, TRAITS, Rules(), "ask", workspace)
+    ]
+    assert [(answer["id"], answer["decision"]) for answer in answers] == [(1, "allow"), ("NaN", "deny"), (None, "deny")]
+
+
+def test_input_of_the_wrong_kind_is_never_allowed(workspace: Workspace) -> None:
+    for given in ({"command": 5}, {"command": None}, {}, {"command": ["ls"]}, {"command": {"a": 1}}):
+        (line,) = explain_lines(
+            [json.dumps({"id": 1, "tool": "bash", "input": given})], TRAITS, Rules(), "yolo", workspace
+        )
+        assert json.loads(line)["decision"] == "deny"
+    for given in ({"file_path": 5}, {}, {"path": "x"}):
+        (line,) = explain_lines(
+            [json.dumps({"id": 1, "tool": "write", "input": given})], TRAITS, Rules(), "yolo", workspace
+        )
+        assert json.loads(line)["decision"] == "deny"
+
+
+def test_a_decision_takes_well_under_a_screen_frame(workspace: Workspace) -> None:
+    lines = [json.dumps({"id": 1, "tool": "bash", "input": {"command": command}}) for command in commands("safe.txt")]
+    list(explain_lines(lines[:1], TRAITS, Rules(), "ask", workspace))
+    start = time.perf_counter()
+    count = sum(1 for _ in explain_lines(lines, TRAITS, Rules(), "ask", workspace))
+    taken = time.perf_counter() - start
+    start = time.perf_counter()
+    for line in lines:
+        for _ in range(40):
+            json.loads(line)
+    assert count == len(lines)
+    assert taken < 40 * (time.perf_counter() - start), "a decision should cost no more than reading some JSON"
+
+
+def test_rules_are_shown_strongest_first_with_their_origin() -> None:
+    rules = parse_rules(allow=["bash(npm test)"], ask=["bash(git *)"]) + parse_rules(
+        deny=["edit(*.lock)"], origin="flag"
+    )
+    assert [(kind, str(rule), rule.origin) for kind, rule in rules.listed()] == [
+        ("deny", "edit(*.lock)", "flag"),
+        ("ask", "bash(git *)", "config"),
+        ("allow", "bash(npm test)", "config"),
+    ]

@@ -13,7 +13,7 @@ import pytest
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
 from agentcli.permissions.rules import Rule, Rules, parse_rules
-from agentcli.permissions.shell.effects.fetching import only_fetches
+from agentcli.permissions.shell.effects.network_use import only_fetches
 from agentcli.program.network import NetworkGate
 from tests.tables import each_row
 

@@ -76,8 +76,7 @@ def explain(
     Nothing is run.
     """
     from agentcli.core.message import ToolCall
-    from agentcli.permissions.decide import decide
-    from agentcli.permissions.explain import explain_lines
+    from agentcli.permissions.decide import decide, explain_lines
 
     program = program_of(Options(mode=mode, allow=tuple(allow or ()), deny=tuple(deny or ()), cwd=cwd))
     policy, chosen = program.workspace_policy, program.selection.mode()

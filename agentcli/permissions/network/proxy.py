@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -298,6 +300,36 @@ async def _answer(writer: asyncio.StreamWriter, refused: Refused) -> None:
     with suppress(OSError):
         writer.write(head.encode() + body)
         await writer.drain()
+
+
+_ENTRY_SECONDS = 10.0
+_MAKE_SOCKET = (
+    "import socket, sys; s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen(64); "
+    "socket.send_fds(socket.socket(fileno=0), [b'.'], [s.fileno()])"
+)
+"""The whole helper. A socket stays in the network in which it was created, whichever process accepts its connections."""
+
+
+def listening_in(entering: Sequence[str]) -> socket.socket | None:
+    """Return a socket that listens on the loopback of the network that `entering` enters; None if that fails."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.settimeout(_ENTRY_SECONDS)
+        with suppress(OSError, subprocess.SubprocessError):
+            subprocess.run(
+                [*entering, sys.executable, "-I", "-S", "-c", _MAKE_SOCKET],
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=_ENTRY_SECONDS,
+                check=True,
+            )
+            _, descriptors, _, _ = socket.recv_fds(ours, 1, 1)
+            if descriptors:
+                found = socket.socket(fileno=descriptors[0])
+                found.setblocking(False)
+                return found
+    return None
 
 
 def server_name(data: bytes) -> str | None:

@@ -22,9 +22,8 @@ from agentcli.permissions.shell.effects.changes import (
     overwriting_problem,
     removal_problem,
 )
-from agentcli.permissions.shell.effects.fetching import only_fetches
 from agentcli.permissions.shell.effects.git_repositories import git_placed, records_in_git
-from agentcli.permissions.shell.effects.loopback import network_problem
+from agentcli.permissions.shell.effects.network_use import network_problem, only_fetches
 from agentcli.permissions.shell.effects.private_tmp import TOP, seen_line
 from agentcli.permissions.shell.effects.reading import Reader
 from agentcli.permissions.shell.programs.git_table import GIT_READERS

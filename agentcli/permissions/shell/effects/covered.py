@@ -16,7 +16,7 @@ from pathlib import Path
 from agentcli.core.dataclass import dataclass
 from agentcli.permissions.paths import Workspace, judge_path
 from agentcli.permissions.shell.effects.harmless_values import names_nothing
-from agentcli.permissions.shell.effects.loopback import local_server, server_of
+from agentcli.permissions.shell.effects.network_use import local_server, server_of
 from agentcli.permissions.shell.programs.known_programs import STARTERS, is_interpreter, is_unknown, word_set
 from agentcli.permissions.shell.programs.readers import READERS
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from agentcli.permissions.paths import Workspace, judge_path
 from agentcli.permissions.shell.effects.covered import ASKING_THE_WEB, harmless_options, is_unlisted
 from agentcli.permissions.shell.effects.harmless_values import names_nothing
-from agentcli.permissions.shell.effects.loopback import local_server
+from agentcli.permissions.shell.effects.network_use import local_server
 from agentcli.permissions.shell.programs.known_programs import (
     FETCHING,
     ORDINARY,

@@ -10,7 +10,7 @@ import pytest
 from agentcli.core.message import ToolCall
 from agentcli.permissions.paths import UndoCover, Workspace
 from agentcli.permissions.rules import Rules
-from agentcli.permissions.shell.effects.loopback import ports_asked
+from agentcli.permissions.shell.effects.network_use import ports_asked
 from agentcli.permissions.shell.effects.private_tmp import names_tmp, seen_text
 from tests.permissions.corpus import make_workspace
 from tests.permissions.deciding import explain

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentcli.permissions.shell.effects.loopback import network_problem, ports_asked
+from agentcli.permissions.shell.effects.network_use import network_problem, ports_asked
 from agentcli.permissions.shell.syntax.parse import UNKNOWN
 from tests.tables import each_row
 
