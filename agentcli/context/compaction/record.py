@@ -16,7 +16,7 @@ from agentcli.context.compaction.carryover import (
 )
 from agentcli.context.compaction_settings import SnapshotSettings
 from agentcli.context.ledger.ledger import Ledger, fold_ledger, from_json, to_json
-from agentcli.context.loss.price import priced
+from agentcli.context.loss import priced
 from agentcli.context.policies import Policy, policy_named
 from agentcli.context.policies.plans import Plan, compactable
 from agentcli.context.snapshot.anchors import Source

@@ -10,8 +10,7 @@ from collections.abc import Container, Iterator, Sequence
 from itertools import accumulate, chain
 
 from agentcli.context.compaction.carryover import carried_tokens, verbatim_answer, verbatim_pins, verbatim_prompts
-from agentcli.context.loss.phases import open_question, phase_end
-from agentcli.context.loss.price import expected_recalls, recall_cost
+from agentcli.context.loss import expected_recalls, open_question, phase_end, recall_cost
 from agentcli.context.policies.plans import (
     Plan,
     PlanTrigger,

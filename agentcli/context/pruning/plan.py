@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from agentcli.context.cleared import cleared_input, cleared_result
 from agentcli.context.ledger.command_results import summary_of
-from agentcli.context.loss.price import is_worth, priced
+from agentcli.context.loss import is_worth, priced
 from agentcli.context.pruning.blocks import Outdated, completed
 from agentcli.context.settings import PruneSettings
 from agentcli.context.window import Window, output_ratio

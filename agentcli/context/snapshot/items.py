@@ -14,7 +14,7 @@ from typing import Literal, cast, get_args
 from agentcli.context.compaction_settings import LossSettings
 from agentcli.context.ledger.ledger import Ledger
 from agentcli.context.ledger.standing_rules import sentences
-from agentcli.context.loss.price import faded, is_worth
+from agentcli.context.loss import faded, is_worth
 from agentcli.context.snapshot.form import LEFT_OUT, Snapshot, cite, last_cited, render, uncited
 from agentcli.context.snapshot.reconcile import is_ledger_line, is_lookup, is_report, is_test_line, same_step
 from agentcli.context.snapshot.verify import Evidence, Sifted, Struck, judged, verified_goal

@@ -6,8 +6,7 @@ import random
 from dataclasses import replace
 
 from agentcli.context.compaction_settings import LedgerSettings, LossSettings, SnapshotSettings
-from agentcli.context.ledger.ledger import Ledger, from_json, to_json
-from agentcli.context.ledger.names import NameFact
+from agentcli.context.ledger.ledger import Ledger, NameFact, from_json, to_json
 from agentcli.context.snapshot.form import Snapshot, cite, last_cited, parse, render, trimmed, uncited
 from agentcli.context.snapshot.items import Delta, Item, Sources, apply, numbered, parse_items, worthwhile
 from agentcli.context.snapshot.reconcile import from_ledger
