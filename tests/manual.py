@@ -16,7 +16,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.setting import NOT_NEGATIVE, Access, Range, access
 from agentcli.frontends.sections import SCHEMA
 from agentcli.manual import FOLDER, GROUPS, summary
-from agentcli.program.config.toml_text import toml_value
+from agentcli.program.config.toml import toml_value
 
 PAGE = FOLDER / "configuration.md"
 INDEX = FOLDER / "index.md"

@@ -5,8 +5,8 @@ from agentcli.context.settings import BudgetSettings, ContextSettings
 from agentcli.core.tool import ToolLimits
 from agentcli.features.hooks.settings import HookSettings
 from agentcli.frontends.terminal.settings import UiSettings
+from agentcli.program.config.general import McpSettings
 from agentcli.program.config.schema import Schema
-from agentcli.program.mcp_settings import McpSettings
 from agentcli.providers.settings import RetryPolicy
 from agentcli.sessions.settings import CheckpointLimits, Retention
 

@@ -1,19 +1,23 @@
-"""Refresh the lists of models of all endpoints, and return the models in them."""
+"""Models of endpoints: refresh the lists of all, and find the model servers on this machine."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.model import ModelSpec
 from agentcli.core.text.words import plural
 from agentcli.program.models import Models
-from agentcli.providers import catalog
+from agentcli.providers import catalog, reachability
+from agentcli.providers.context_windows import listed_models, stated_window
 from agentcli.providers.endpoint_asking import ask_all
 from agentcli.providers.endpoint_lists import FRESH, EndpointList
+from agentcli.providers.registry import PRESETS
+from agentcli.providers.settings import BUILT_IN, ProviderSettings, credentials
 
 if TYPE_CHECKING:
     from agentcli.providers.endpoint_asking import Asking
@@ -83,3 +87,38 @@ def _keep_late(models: Models, asked: Sequence[Asking]) -> None:
 def _kept(models: Models, found: EndpointList | None) -> None:
     if found is not None and found != models.lists.of(found.provider, found.url):
         models.lists.keep(found)
+
+
+ANSWER_SECONDS = 1.0
+"""Time limit of each question to a server."""
+MOST_MODELS = 50
+"""Models of one server whose windows are asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalServer:
+    """A known server at its usual port, or at its configured address."""
+
+    name: str
+    title: str
+    url: str
+    answers: bool
+    models: Mapping[str, int]
+    """Its models by name, with their windows in tokens; 0 if not stated."""
+    start: str
+
+
+def local_servers(providers: Mapping[str, ProviderSettings], env: Mapping[str, str]) -> Sequence[LocalServer]:
+    """Return every known server of this machine, queried all at once; `providers` are the configured ones."""
+    names = [name for name, (_, preset) in PRESETS.items() if preset.is_local]
+    with ThreadPoolExecutor(len(names)) as threads:
+        return list(threads.map(lambda name: _asked({**BUILT_IN, **providers}[name], env), names))
+
+
+def _asked(settings: ProviderSettings, env: Mapping[str, str]) -> LocalServer:
+    _, preset = PRESETS[settings.name]
+    url, key = settings.base_url, credentials(settings, env)
+    there = not reachability.connects(url, ANSWER_SECONDS)
+    listed = listed_models(url, key, ANSWER_SECONDS)[:MOST_MODELS] if there else []
+    models = {f"{settings.name}/{model}": stated_window(url, model, key, ANSWER_SECONDS) for model in listed}
+    return LocalServer(settings.name, preset.title, url, there, models, preset.start)

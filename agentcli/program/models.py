@@ -16,8 +16,7 @@ from agentcli.core.message import Usage
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.on_demand import OnDemand
 from agentcli.program.config import Config
-from agentcli.program.config.general import General
-from agentcli.program.mcp_settings import McpSettings
+from agentcli.program.config.general import General, McpSettings
 from agentcli.program.project import Project
 from agentcli.providers import catalog, model_figures, retrying
 from agentcli.providers.connect import connect
@@ -349,7 +348,7 @@ async def close_model(model: Model) -> None:
 
 
 def _demo(spec: ModelSpec) -> Model:
-    from agentcli.program.demo.script import model
+    from agentcli.program.demo import model
 
     return model(spec)
 

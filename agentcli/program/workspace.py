@@ -325,7 +325,7 @@ class WorkspacePolicy:
 
     def save_everywhere(self, rules: Sequence[str]) -> None:
         """Add allow rules to the user's own configuration permanently: all, or none if it raises."""
-        from agentcli.program.config.edit import add_to_list
+        from agentcli.program.config.toml import add_to_list
 
         add_to_list(self._context.dirs.config_file, "permissions", "allow", *rules)
 

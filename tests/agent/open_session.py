@@ -44,8 +44,8 @@ from agentcli.features.hooks.session_hooks import hooks_of
 from agentcli.features.mcp.session import McpSession
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules
+from agentcli.program.config.general import McpSettings
 from agentcli.program.extensions.session import ExtensionsSession
-from agentcli.program.mcp_settings import McpSettings
 from agentcli.providers.catalog import spec
 from agentcli.providers.scripted.model import Script, ScriptedModel
 from agentcli.sessions.in_memory import MemorySession

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.program.config.toml_text import toml_key, toml_value
+from agentcli.program.config.toml import toml_key, toml_value
 from agentcli.providers.scripted.model import call, say
 from tests.e2e.faults import MODELS
 from tests.e2e.program import Program

@@ -17,8 +17,8 @@ from agentcli.features.hooks.settings import HookSettings
 from agentcli.frontends.sections import SCHEMA
 from agentcli.frontends.terminal.settings import UiSettings
 from agentcli.program.config import RETIRED, load, parsed
-from agentcli.program.config.edit import add_to_list, set_key
 from agentcli.program.config.general import General
+from agentcli.program.config.toml import add_to_list, set_key
 from tests.tables import each_row
 
 

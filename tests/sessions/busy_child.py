@@ -12,7 +12,7 @@ from pathlib import Path
 
 from agentcli.core.errors import SessionBusy
 from agentcli.frontends.terminal.input.history import HistoryEntry, append_history
-from agentcli.program.config.edit import set_key
+from agentcli.program.config.toml import set_key
 from agentcli.program.trust import trust
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store

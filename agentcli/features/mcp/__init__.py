@@ -41,7 +41,7 @@ class Mcp(Feature["Program"]):
         if core.setup.servers is None:
             return None
         from agentcli.features.mcp.session import McpSession
-        from agentcli.program.mcp_settings import McpSettings
+        from agentcli.program.config.general import McpSettings
 
         return McpSession(core, core.setup.servers, program.config[McpSettings])
 

@@ -42,7 +42,7 @@ from agentcli.core.sanitise import safe_line
 from agentcli.core.tasks import until_interrupted
 from agentcli.core.tool import Tool, ToolOutput, Traits
 from agentcli.features.mcp import schema
-from agentcli.program.mcp_settings import McpSettings
+from agentcli.program.config.general import McpSettings
 from agentcli.tools.lib.server_answers import image_of, kept_data
 from agentcli.tools.mcp import DESCRIPTION, SEARCH_SECONDS, no_server_tool, server_tool
 

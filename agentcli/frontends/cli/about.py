@@ -95,7 +95,7 @@ def show(
     cwd: InFolder = "",
 ) -> None:
     """List all settings with their values, as TOML."""
-    from agentcli.program.config.toml_text import toml_key, toml_value
+    from agentcli.program.config.toml import toml_key, toml_value
 
     settings = program_of(Options(cwd=cwd, trust=trust, settings=tuple(settings_given or ()))).config
     for warning in settings.warnings:
@@ -145,8 +145,7 @@ def set_value(key: Key, value: Annotated[str, typer.Argument(metavar="VALUE")]) 
     """
     from agentcli.frontends.sections import SCHEMA
     from agentcli.program.config import parsed
-    from agentcli.program.config.edit import set_key
-    from agentcli.program.config.toml_text import toml_value
+    from agentcli.program.config.toml import set_key, toml_value
     from agentcli.system.paths import app_dirs
 
     # Read nothing else, so that this command can correct an invalid value.

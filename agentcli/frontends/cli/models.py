@@ -139,7 +139,7 @@ def _about_list(found: EndpointList) -> Iterator[str]:
 
 
 def _list_local(program: Program, json: bool) -> None:
-    from agentcli.program.local_endpoints import local_servers
+    from agentcli.program.model_lists import local_servers
 
     servers = local_servers(program.models.providers, program.env)
     if json:

@@ -16,8 +16,7 @@ from agentcli.frontends.terminal.dialogs.dialogs import start_of
 from agentcli.manual import page
 from agentcli.program.commands import Choice, Context, Item
 from agentcli.program.config import parsed
-from agentcli.program.config.edit import set_key
-from agentcli.program.config.toml_text import toml_value
+from agentcli.program.config.toml import set_key, toml_value
 
 if TYPE_CHECKING:
     from agentcli.program.program import Program

@@ -106,7 +106,7 @@ def _refuse_unknown(text: str, project: Program) -> None:
     from agentcli.frontends.commands.unknown import no_command, unknown_command
 
     def is_known(name: str) -> bool:
-        from agentcli.program.extensions.lookup import named
+        from agentcli.program.extensions.mentions import named
 
         return named(project.extensions, name) is not None
 

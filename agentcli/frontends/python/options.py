@@ -15,7 +15,7 @@ from agentcli.core.errors import UsageError
 from agentcli.core.text.words import did_you_mean, near_names
 from agentcli.frontends.opening import program_of
 from agentcli.frontends.python.asking import answering, approving
-from agentcli.program.config.toml_text import toml_value
+from agentcli.program.config.toml import toml_value
 from agentcli.program.front_end import FrontEnd
 from agentcli.program.options import LAST, Flag, FlagOptions, Options, Texts, flags
 from agentcli.tools.function_tool import as_tools

@@ -19,8 +19,7 @@ from agentcli.core.setting import ADDED, ENTRIES_ADDED
 from agentcli.core.text.encodings import is_binary, readable
 from agentcli.program.config.coerce import Layer, coerce, near
 from agentcli.program.config.general import General
-from agentcli.program.config.schema import Schema
-from agentcli.program.config.tables import ALIASES, TABLES, Tables, put, split
+from agentcli.program.config.schema import ALIASES, TABLES, Schema, Tables, put, split
 from agentcli.program.files import is_settings_file
 
 PREFIX = "AGENTCLI_"
@@ -257,7 +256,7 @@ def _project_layer(schema: Schema, path: Path | None, user: Sequence[Layer], war
 
 def _permitted(key: str, raw: Any, layer: Layer, own: Config) -> tuple[Any, str]:
     """Return the value that a project gives to a setting, or why it may not."""
-    from agentcli.program.config.toml_text import toml_value
+    from agentcli.program.config.toml import toml_value
 
     allowed = own.schema.access(key)
     if allowed.project == "never":

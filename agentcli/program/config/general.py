@@ -1,4 +1,4 @@
-"""Settings at the top level of config.toml."""
+"""Settings at the top level of config.toml, and `[mcp]`, which the program itself reads as well."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.record import Mode
-from agentcli.core.setting import ENTRIES_ADDED, setting, towards
+from agentcli.core.setting import ENTRIES_ADDED, LOWER, Seconds, Tokens, setting, towards
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +32,17 @@ class General:
     """Commands that check a file after an edit, by glob: `"*.py" = "ruff check {file}"`."""
     lsp: bool = setting(False, project="tighten", tighter=towards(True, False))
     """Use language servers: diagnostics after edits, and the tool `lsp`."""
+
+
+@dataclass(frozen=True, slots=True)
+class McpSettings:
+    """`[mcp]`: servers of the Model Context Protocol. `mcp.json` and `.mcp.json` define them."""
+
+    upfront_tokens: Tokens = setting(2_000, project="tighten", tighter=LOWER)
+    """Server tools that the model sees from the start; `mcp_search` finds the others."""
+    catalogue_tokens: int = 1_500
+    """Maximum tokens of the list of servers and tools in the first prompt."""
+    wait: Seconds = setting(1.0, project="tighten", tighter=LOWER)
+    """Longest wait of an interactive session's first prompt for servers."""
+    deferred: Literal["off", "auto", "on"] = setting("off", project="free")
+    """Load tools that `mcp_search` finds as tools of Claude: `auto` at Anthropic's own address, `on` at any."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
 
 from agentcli.agent.project import frontmatter
 from agentcli.agent.project.extensions import BUILT_IN, STEPS, AgentKind
 from agentcli.agent.project.places import Form, Found, Place, read_text
+from agentcli.core.aliases import OPENCODE, known_as
+from agentcli.core.mcp_servers import PREFIX
 from agentcli.core.sanitise import display_path, safe_line
-from agentcli.program.extensions import tool_switches
 from agentcli.system.regular_file import Unusable
 
 if TYPE_CHECKING:
@@ -92,10 +94,10 @@ def _by_file(place: Place) -> bool:
 
 def _tools(head: FrontMatter) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
     """Return the agent's tools, None for all, and its denied tools."""
-    entries = tool_switches.switches(head.fields)
-    denied = (*(head.items("disallowedTools") or head.items("disallowed-tools")), *tool_switches.denied(entries))
+    entries = tool_switches(head.fields)
+    denied = (*(head.items("disallowedTools") or head.items("disallowed-tools")), *denied_tools(entries))
     listed = head.items("tools")
-    return (tool_switches.allowed(entries) if not listed or "*" in listed else listed), denied
+    return (allowed_tools(entries) if not listed or "*" in listed else listed), denied
 
 
 def _one_line(text: str) -> str:
@@ -104,3 +106,48 @@ def _one_line(text: str) -> str:
 
 
 FORM = Form("agents", load, most=AGENTS, depth=DEPTH)
+
+
+_EDITS = frozenset({"write", "edit", "multiedit", "patch"})
+"""Tools that share one permission of opencode, `edit`."""
+
+
+def tool_switches(fields: Mapping[str, Any]) -> Sequence[tuple[str, bool]]:
+    """Return the entries of both mappings in order: a pattern of names, and whether an agent has such tools.
+
+    A tool that is denied for some calls counts as missing.
+    """
+    permission = fields.get("permission")
+    permission = {"*": permission} if isinstance(permission, str) else permission
+    entries = [entry for each in (fields.get("tools"), permission) if isinstance(each, dict) for entry in each.items()]
+    return [("edit" if name in _EDITS else str(name), not _denies(value)) for name, value in entries]
+
+
+def allowed_tools(entries: Sequence[tuple[str, bool]]) -> tuple[str, ...] | None:
+    """Return an agent's tools; None, unless `*` is denied, for all except the denied ones."""
+    if _granted(entries, "*"):
+        return None
+    named = [name for name, _ in entries if "*" not in name and _granted(entries, name) and name not in OPENCODE]
+    return tuple(dict.fromkeys((*(own for own, on in _built_in_tools(entries) if on), *named)))
+
+
+def denied_tools(entries: Sequence[tuple[str, bool]]) -> tuple[str, ...]:
+    """Return the tools that an agent lacks, by our names; MCP tools, `server_tool` in opencode, by our pattern."""
+    off = [name for name, on in entries if not on and not _granted(entries, name) and name != "*"]
+    others = [name for name in off if name not in OPENCODE]
+    servers = [f"{PREFIX}{name.replace('_', '_*')}" for name in others if not known_as(name)]
+    return tuple(dict.fromkeys((*(own for own, on in _built_in_tools(entries) if not on), *others, *servers)))
+
+
+def _built_in_tools(entries: Sequence[tuple[str, bool]]) -> Sequence[tuple[str, bool]]:
+    """Return opencode's own tools by our names, and whether an agent has them."""
+    return [(own, _granted(entries, "edit" if name in _EDITS else name)) for name, (own, _) in OPENCODE.items()]
+
+
+def _granted(entries: Sequence[tuple[str, bool]], tool: str) -> bool:
+    """Return True if the last entry about a tool grants it to the agent, or if there is none."""
+    return next((on for name, on in reversed(entries) if fnmatchcase(tool, name)), True)
+
+
+def _denies(value: Any) -> bool:
+    return value is False or value == "deny" or (isinstance(value, dict) and "deny" in value.values())

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import islice
 from pathlib import Path
@@ -19,9 +19,34 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 from agentcli.program.extensions.plugin_source import marketplace
 from agentcli.program.extensions.skills import FILE as SKILL
-from agentcli.program.plugin_parts import PluginHooks, PluginServers
 from agentcli.system import probe
 from agentcli.system.regular_file import Unusable
+
+
+@dataclass(frozen=True, slots=True)
+class PluginHooks:
+    """Hook files of a plugin, and the hook tables in its manifest. `gemini` is true for Gemini CLI's format."""
+
+    source: str
+    """The plugin's name in messages."""
+    files: Sequence[Path] = ()
+    tables: Sequence[Any] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    gemini: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PluginServers:
+    """The text that defines a plugin's MCP servers, with variables filled in; empty if it has none."""
+
+    source: str
+    """The plugin's name in messages."""
+    text: str = ""
+    gemini: bool = False
+    """True if the text is in the format of Gemini CLI."""
+    problem: str = ""
+    """The reason why the text cannot be read."""
+
 
 CLAUDE, GEMINI = ".claude-plugin/plugin.json", "gemini-extension.json"
 """Manifests of the two layouts; Claude Code's is optional."""

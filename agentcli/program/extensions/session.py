@@ -145,7 +145,7 @@ class SessionExtensions:
 
     def entry(self, name: str) -> Skill | Template | None:
         """Return the skill or command that the person means by `/name`."""
-        from agentcli.program.extensions.lookup import named
+        from agentcli.program.extensions.mentions import named
 
         found = named(self.found, name)
         return None if isinstance(found, Skill) and not found.for_person else found

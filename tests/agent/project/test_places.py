@@ -9,7 +9,7 @@ from agentcli.agent.project.extensions import Skill
 from agentcli.agent.project.places import FILE_BYTES, Place, files, first_of_each_name
 from agentcli.core.sanitise import display_path
 from agentcli.program.extensions.discover import catalogue, changes_since, discover
-from agentcli.program.extensions.lookup import named
+from agentcli.program.extensions.mentions import named
 from tests.tables import each_row
 
 HOME, CONFIG = Path("home"), Path("config")

@@ -11,8 +11,8 @@ from agentcli.core.message import Message
 from agentcli.core.model import Request
 from agentcli.core.record import Compaction
 from agentcli.permissions.rules import parse_rules
+from agentcli.program.config.general import McpSettings
 from agentcli.program.extensions.discover import discover
-from agentcli.program.mcp_settings import McpSettings
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.agent.open_session import Person, messages, open_session, results, say_to
 from tests.features.mcp.played_servers import LARGE, STATUS, Played, calls, reminders, through_gate

@@ -21,7 +21,7 @@ from agentcli.extras.importers.config.found import Found, Item
 from agentcli.features.hooks.loaded import USER_FILE
 from agentcli.features.mcp.config import parsed
 from agentcli.permissions.rules import Rules, in_own_names, parse_rule
-from agentcli.program.config.edit import add_to_list, set_key
+from agentcli.program.config.toml import add_to_list, set_key
 from agentcli.program.program import Program
 from agentcli.system import probe
 from agentcli.system.locked_file import update

@@ -6,7 +6,7 @@ import asyncio
 
 from agentcli.core.message import Status, ToolResult
 from agentcli.core.model import RequestMessage
-from agentcli.program.demo.script import TASK, model
+from agentcli.program.demo import TASK, model
 from agentcli.providers.catalog import spec
 from tests.providers.hearing import hear, request
 

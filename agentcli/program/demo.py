@@ -1,11 +1,61 @@
-"""The script of the demo's model, reply by reply."""
+"""`agentcli demo`: a complete session without any key. The model is scripted; tools, store, permissions and compaction are real."""
 
 from __future__ import annotations
 
+import random
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from agentcli.core.errors import InputError
 from agentcli.core.message import Text, ToolResult
 from agentcli.core.model import Model, ModelSpec, Request
+from agentcli.program.options import Options
 from agentcli.providers.registry import PROVIDERS, SERVERS
 from agentcli.providers.scripted.model import Reply, ScriptedModel, call, say
+
+SMALL_WINDOW = (
+    "models.demo.window=16000",
+    "models.demo.max_output=4000",
+    'permissions.allow=["bash(python3 -m unittest *)", "bash(python3 report.py *)"]',
+)
+"""A window that one long file fills, so that the demo shows a compaction; and the project's two commands."""
+
+
+@contextmanager
+def prepared(options: Options, *, alone: bool) -> Iterator[Options]:
+    """Yield the demo's options in a temporary copy of its project, which is removed at the end.
+
+    `alone`: nobody is there; the demo plays to its end by itself, and edits need no approval.
+    """
+    folder = _throw_away()
+    try:
+        build(folder)
+        yield replace(
+            options,
+            cwd=str(folder),
+            prompt=TASK,
+            then=(COMPRESS, CHECK),
+            model="demo/demo",
+            mode="auto-edit" if alone else "ask",
+            print=alone,
+            settings=(*SMALL_WINDOW, *options.settings),
+        )
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _throw_away() -> Path:
+    try:
+        return Path(tempfile.mkdtemp(prefix="agentcli-demo-"))
+    except OSError as error:
+        raise InputError(
+            f"The demo needs a folder for temporary files: {error.strerror}. Set TMPDIR to one."
+        ) from error
+
 
 TASK = "The tests fail. Find out why, fix it, and look at the real orders. Never use floats for money."
 COMPRESS = "/compress keep what the orders look like"
@@ -106,3 +156,86 @@ def _last_prompt(request: Request) -> str:
         if prompts:
             return "\n".join(prompts)
     return ""
+
+
+ORDERS = 640
+"""Lines in orders.csv: enough to fill the demo's small window."""
+
+FILES = {
+    "README.md": """\
+# Orders
+
+`prices.py` adds up orders, `report.py` prints a report. Amounts are whole cents.
+Run the tests with `python3 -m unittest -q`.
+""",
+    "AGENTS.md": "Amounts are whole cents: never use floats for money.\n",
+    "prices.py": '''\
+"""Prices of orders in whole cents."""
+
+
+def line_total(cents, quantity):
+    return cents * quantity
+
+
+def discount(cents, quantity):
+    """Ten percent from ten pieces on, rounded down."""
+    if quantity > 10:
+        return line_total(cents, quantity) // 10
+    return 0
+
+
+def order_total(lines):
+    return sum(line_total(cents, quantity) - discount(cents, quantity) for cents, quantity in lines)
+''',
+    "report.py": '''\
+"""Prints what the orders in a CSV file come to."""
+
+import csv
+import sys
+
+from prices import order_total
+
+
+def main(path):
+    with open(path, newline="") as file:
+        rows = [(int(row["cents"]), int(row["quantity"])) for row in csv.DictReader(file)]
+    print(f"{len(rows)} orders, {order_total(rows) / 100:,.2f} in all")
+
+
+main(sys.argv[1])
+''',
+    "test_prices.py": """\
+import unittest
+
+from prices import discount, order_total
+
+
+class Prices(unittest.TestCase):
+    def test_small_orders_have_no_discount(self):
+        self.assertEqual(discount(250, 9), 0)
+
+    def test_ten_pieces_get_the_discount(self):
+        self.assertEqual(discount(250, 10), 250)
+
+    def test_an_order_is_the_sum_of_its_lines(self):
+        self.assertEqual(order_total([(100, 1), (200, 20)]), 100 + 3600)
+
+
+if __name__ == "__main__":
+    unittest.main()
+""",
+}
+
+
+def build(folder: Path) -> None:
+    """Write the project into an empty folder."""
+    for name, text in FILES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    chance = random.Random(7)
+    rows = [
+        f"{n:05},{chance.choice(_GOODS)},{chance.randrange(50, 9_000)},{chance.randrange(1, 25)}" for n in range(ORDERS)
+    ]
+    (folder / "orders.csv").write_text("\n".join(["order,item,cents,quantity", *rows]) + "\n", encoding="utf-8")
+
+
+_GOODS = ("paper A4", "pencil HB", "stapler", "ring binder", "desk lamp", "black marker")

@@ -6,7 +6,7 @@ import tomllib
 
 from agentcli.frontends.sections import SCHEMA
 from agentcli.program.config import Config, load
-from agentcli.program.config.toml_text import toml_key, toml_value
+from agentcli.program.config.toml import toml_key, toml_value
 from tests.tables import each_row
 
 
