@@ -99,7 +99,6 @@ UNUSED = (
     "agentcli.context.policies.provider",
     "agentcli.context.policies.regions",
     "agentcli.context.provider_support",
-    "agentcli.core.text.elapsed",
     "agentcli.core.text.options",
     "agentcli.program.extensions.installed_plugins",
     "agentcli.program.extensions.mentions",

@@ -35,7 +35,7 @@ from agentcli.permissions.unattended import PRIVATE, for_model, for_person
 from agentcli.sessions.info import name_of
 
 if TYPE_CHECKING:
-    from agentcli.agent.last_run import RunComparison
+    from agentcli.agent.run_lock import RunComparison
     from agentcli.agent.titles import TitleWriter
 
 
@@ -302,7 +302,7 @@ class AgentSession:
             self._setup.run.lock is not None or RUN_LOCK in self.history.features or (begins and self.history.system)
         )
         if wanted and self._comparison is None:
-            from agentcli.agent.last_run import RunComparison  # few sessions are resumed
+            from agentcli.agent.run_lock import RunComparison  # few sessions are resumed
 
             self._comparison = RunComparison(self.core)
         return self._comparison

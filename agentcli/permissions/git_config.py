@@ -117,7 +117,7 @@ def _common_folder(git_folder: Path) -> Path:
 
 def _config_danger(file: Path, harmless: tuple[str, ...] = ()) -> str:
     """Return the first key of a config file that may start a program, with the file name; or empty."""
-    from agentcli.system.git_keys import reads_only
+    from agentcli.system.git import reads_only
 
     if not file.exists():
         return ""

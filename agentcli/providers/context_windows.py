@@ -101,7 +101,7 @@ def _asked(url: str, key: str | None, seconds: float, body: Mapping[str, Any] | 
     """Return the JSON object in a server's response; empty for any other response."""
     import urllib.request
 
-    from agentcli.system.deadline import within
+    from agentcli.providers.reachability import within
 
     class NoRedirect(urllib.request.HTTPRedirectHandler):
         """A handler that follows no redirect, which might take the key to another host."""

@@ -18,7 +18,7 @@ from typing import Any
 from agentcli.core.dataclass import dataclass
 from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.setting import PRICE
-from agentcli.core.text.elapsed import ago
+from agentcli.core.text.words import ago
 from agentcli.system.paths import replace_file
 
 FOLDER = "models"

@@ -50,7 +50,7 @@ class Figures:
 
 def read(source: str, seconds: float = SECONDS) -> bytes:
     """Read the list in a file, or at an address within so many seconds. Raises InputError if it is unreadable."""
-    from agentcli.system.deadline import within
+    from agentcli.providers.reachability import within
 
     try:
         if source.startswith(("https://", "http://")):

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import ssl
+import threading
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from agentcli import __version__
-from agentcli.system.deadline import within
 
 
 def connects(url: str, seconds: float) -> str:
@@ -106,3 +107,30 @@ def _reason(error: Exception) -> str:
             return (inner.strerror or str(inner)).lower()
         case _:
             return str(inner)
+
+
+T = TypeVar("T")
+
+
+def within(seconds: float, work: Callable[[], T]) -> T:
+    """Return or raise the result of `work`.
+
+    Raises TimeoutError after so many seconds; its thread then ends with the process.
+    """
+    outcome: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if errors:
+        raise errors[0]
+    if not outcome:
+        raise TimeoutError(errno.ETIMEDOUT, f"it took longer than {seconds:g} s")
+    return outcome[0]

@@ -64,7 +64,7 @@ def ago(stamped: str, now: datetime | None = None) -> str:
         seconds = ((now or datetime.now(UTC)) - datetime.fromisoformat(stamped)).total_seconds()
     except (ValueError, TypeError):
         return local_minute(stamped)
-    from agentcli.core.text.elapsed import ago as in_words  # for lists only
+    from agentcli.core.text.words import ago as in_words  # for lists only
 
     return in_words(seconds) if seconds < 8 * 86_400 else local_day(stamped)
 

@@ -42,10 +42,17 @@ from agentcli.core.sanitise import is_safe
 from agentcli.extras.importers.sessions import Imported, read
 from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.exporting import ExportFormat, collect, export, export_pieces
-from agentcli.sessions.exporting.highlight import HIGHLIGHT_LIMIT, _language_of_ending, _remembered, language_of
 from agentcli.sessions.exporting.html import plain
 from agentcli.sessions.exporting.markdown import fence
-from agentcli.sessions.exporting.rendering import _PLAIN, _parser, rendered
+from agentcli.sessions.exporting.rendering import (
+    _PLAIN,
+    HIGHLIGHT_LIMIT,
+    _language_of_ending,
+    _parser,
+    _remembered,
+    language_of,
+    rendered,
+)
 from agentcli.sessions.in_memory import MemorySession
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.session import Session

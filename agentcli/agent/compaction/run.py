@@ -10,9 +10,8 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from agentcli.agent.compaction.prose import prose
+from agentcli.agent.compaction.prose import prose, regions, replaced
 from agentcli.agent.compaction.provider_summary import by_provider, can_compact
-from agentcli.agent.compaction.regions import regions, replaced
 from agentcli.agent.compaction.snapshot import Brief, SummaryResult, finished, snapshot
 from agentcli.agent.compaction.summariser import NO_SUMMARY, Interrupted, Summariser, Unusable
 from agentcli.agent.hooks import NOTHING, Hooks, Outcome

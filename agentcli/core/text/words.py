@@ -1,4 +1,4 @@
-"""Words for people: a count with its noun, names like an unknown one, a slash command and its argument."""
+"""Words for people: counts, elapsed times, names like an unknown one, a slash command and its argument."""
 
 from __future__ import annotations
 
@@ -56,3 +56,12 @@ def one_letter_off(name: str, other: str) -> bool:
     return short[at + 1 :] == long[at + 1 :] or (
         short[at + 1] + short[at] == long[at : at + 2] and short[at + 2 :] == long[at + 2 :]
     )
+
+
+def ago(seconds: float) -> str:
+    """Return an elapsed time as text: `just now`, `5 min ago`, `3 h ago`, `2 days ago`."""
+    for size, unit in ((86_400, "day"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            count = int(seconds // size)
+            return f"{count} {unit}{'s' * (unit == 'day' and count > 1)} ago"
+    return "just now"

@@ -23,7 +23,7 @@ from agentcli.permissions.shell.programs.git_table import (
 )
 from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.programs.option_grammar import Found, fit
-from agentcli.system.git_keys import reads_only
+from agentcli.system.git import reads_only
 
 _CHANGING = word_set("""
 add commit branch tag checkout switch stash restore reset push pull fetch merge rebase cherry-pick revert remote init gc prune clean rm mv

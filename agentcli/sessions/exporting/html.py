@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.core.sanitise import safe
-from agentcli.sessions.exporting.highlight import HIGHLIGHT_LIMIT, coloured, language_of
-from agentcli.sessions.exporting.rendering import diff_rows, rendered
+from agentcli.sessions.exporting.rendering import HIGHLIGHT_LIMIT, coloured, diff_rows, language_of, rendered
 from agentcli.sessions.exporting.source import Source
 from agentcli.sessions.exporting.transcript import (
     Aside,

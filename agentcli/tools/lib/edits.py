@@ -31,9 +31,8 @@ from agentcli.tools.lib.files import (
     require_seen,
 )
 from agentcli.tools.lib.matching import Match, find, overlaps_itself, unescaped
-from agentcli.tools.lib.nearest import already_there, contexts, nearest
-from agentcli.tools.lib.omission import refuse_omissions
 from agentcli.tools.lib.paths import FileHandle, locate, missing
+from agentcli.tools.lib.refused_edits import already_there, contexts, nearest, refuse_omissions
 from agentcli.tools.lib.replacement import replacement
 from agentcli.tools.seen_files import READ_IT, UNSEEN, Knowledge
 

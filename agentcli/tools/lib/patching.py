@@ -20,9 +20,8 @@ from agentcli.system import probe
 from agentcli.tools.lib.diff import Diff, lines_changed, unified
 from agentcli.tools.lib.files import changing, knowledge, load_if_there, remember, remember_part, replace
 from agentcli.tools.lib.matching import Match, find
-from agentcli.tools.lib.nearest import already_there, nearest
-from agentcli.tools.lib.omission import refuse_omissions
 from agentcli.tools.lib.paths import FileHandle, locate, missing
+from agentcli.tools.lib.refused_edits import already_there, nearest, refuse_omissions
 from agentcli.tools.lib.replacement import replacement
 from agentcli.tools.seen_files import READ_IT, UNSEEN, Knowledge
 

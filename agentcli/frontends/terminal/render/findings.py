@@ -9,7 +9,7 @@ from types import MappingProxyType
 from urllib.parse import quote
 
 from agentcli.core.sanitise import safe_line
-from agentcli.core.text import addresses
+from agentcli.core.text import markdown
 from agentcli.core.text.words import plural
 from agentcli.frontends.run.findings import Finding, Severity
 from agentcli.frontends.terminal.render.spans import Run, written
@@ -60,4 +60,4 @@ def _hint(found: Sequence[Finding], columns: int) -> str:
 
 def _target(one: Finding, look: Look) -> str:
     path = Path(look.folder, one.path)
-    return addresses.target(f"file://{quote(str(path))}#{one.line}") if look.links and path.is_absolute() else ""
+    return markdown.target(f"file://{quote(str(path))}#{one.line}") if look.links and path.is_absolute() else ""

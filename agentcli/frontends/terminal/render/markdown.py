@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from agentcli.core.sanitise import safe
-from agentcli.core.text import addresses, markdown
+from agentcli.core.text import markdown
 from agentcli.core.text.markdown import ADDRESS, DEEPEST
 from agentcli.frontends.terminal.render import tables
 from agentcli.frontends.terminal.render.markdown_blocks import Block, Blocks
@@ -164,15 +164,15 @@ class _Writer:
 
     def _link(self, words: Row, url: str, sgr: str) -> Row:
         text = "".join(run.text for run in words)
-        target = addresses.target(url) if self._look.links else ""
+        target = markdown.target(url) if self._look.links else ""
         if not url or text.strip() in (url, url.removeprefix("mailto:")):
-            return self._address(url, sgr) if addresses.target(url) else words
-        if target and addresses.honest(text, url):
+            return self._address(url, sgr) if markdown.target(url) else words
+        if target and markdown.honest(text, url):
             return [Run(run.text, _also(run.sgr, self._sgr("link")), target) for run in words]
         return [*words, Run(" (", sgr), *self._address(url, sgr), Run(")", sgr)]
 
     def _address(self, url: str, sgr: str) -> Row:
-        target = addresses.target(url) if self._look.links else ""
+        target = markdown.target(url) if self._look.links else ""
         return [Run(safe(url), _also(sgr, self._sgr("link")), target)]
 
 
