@@ -1,4 +1,4 @@
-"""The beginning of a run's requests, compared: with a lock file that it must match, and with the session's last run."""
+"""The beginning of a run's requests, compared with a lock file and with the session's last run."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Price of a loss: the chance that something is needed again, against the cost of carrying it.
 
-Both depend on signs that a phase of the work has just ended, or that a question of the model is still open.
+Both depend on signs that a phase of the work has just ended. An open question of the model counts, too.
 """
 
 from __future__ import annotations

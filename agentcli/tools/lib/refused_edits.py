@@ -1,7 +1,7 @@
 """Edits that cannot be made, and hints for the next attempt.
 
 Lines that stand for omitted code are refused. If the old text is not in the file, the hints show the most similar
-place, or say that the new text is already there.
+place. They also say if the new text is already there.
 """
 
 from __future__ import annotations
