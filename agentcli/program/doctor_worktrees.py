@@ -36,7 +36,7 @@ def worktree_rows(program: Project) -> Iterator[Row]:
         repository = Path(common) if bare else main
         remove = f"`git -C {_quoted(repository)} worktree remove --force {_quoted(tree)}` removes it with its changes"
         if branch := _branch(tree):
-            yield name, True, f"{display_path(tree)} has the changes of a subagent (branch {branch}); {remove}"
+            yield name, True, f"{display_path(tree)} has its changes on branch {branch}; {remove}"
             continue
         project = None if bare else project_id(main)
         yield name, *children.setdefault(project, _Subagents(program, project)).state(tree, remove)

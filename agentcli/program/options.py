@@ -120,6 +120,9 @@ class Options:
     add_dirs: Annotated[
         tuple[str, ...], Flag("add a folder to the workspace; repeatable", "DIR", ("--add-dir",), also=("acp",))
     ] = ()
+    worktree: Annotated[
+        str, Flag("work in a new git worktree, on branch agentcli/NAME", "NAME", ("-w", "--worktree"))
+    ] = ""
     mcp_config: Annotated[tuple[str, ...], Flag("also use the MCP servers defined there; repeatable", "FILE|JSON")] = ()
     output_format: Annotated[
         Literal["text", "json", "stream-json"],

@@ -65,7 +65,7 @@ def test_worktrees_that_are_done_with_have_their_branch_and_those_of_nobody_thei
     worktree(program, "stray")
     (kept, ok, about_kept), (stray, well, about_stray) = worktree_rows(program)
     assert (kept, ok, stray, well) == ("worktree kept", True, "worktree stray", False)
-    assert "has the changes of a subagent (branch agentcli/x); `git -C " in about_kept
+    assert "has its changes on branch agentcli/x; `git -C " in about_kept
     assert "no session works in it; `git -C " in about_stray
     shutil.rmtree(program.cwd / ".git")
     assert ["its repository is gone; `rm -r " in detail for _, _, detail in worktree_rows(program)] == [True, True]

@@ -32,6 +32,10 @@ def start(options: Options, early: EarlyTerminal | None = None) -> int:
 
     `early` is a terminal that already shows the prompt, and echoes keys during loading.
     """
+    if options.worktree:
+        from agentcli.frontends.cli.in_worktree import in_worktree
+
+        return in_worktree(options, start, attended=not options.print and has_terminal())
     if options.demo:
         from agentcli.program.demo import prepared
 

@@ -1,0 +1,135 @@
+"""Named worktree: a session's own checkout of the repository, on the branch `agentcli/NAME`."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from agentcli.core.dataclass import dataclass
+from agentcli.core.errors import InputError, UsageError
+from agentcli.core.sanitise import display_path
+from agentcli.core.text.words import plural
+from agentcli.system import probe
+from agentcli.system.git import GitError, git, run_git
+from agentcli.system.worktrees import NoWorktree, Worktree, add_worktree, remove_worktree
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedWorktree:
+    """A worktree with the branch of its name."""
+
+    name: str
+    tree: Worktree
+    uncommitted: bool
+    """True if the repository has changes that are not in the worktree, which starts at HEAD."""
+
+    @property
+    def branch(self) -> str:
+        """Its branch."""
+        return _branch(self.name)
+
+    @property
+    def target(self) -> str:
+        """The branch of the repository's own checkout; empty at a detached HEAD."""
+        return run_git(self.tree.root, "symbolic-ref", "-q", "--short", "HEAD", env=self.tree.env).out.strip()
+
+    @property
+    def is_changed(self) -> bool:
+        """True if a file or a commit differs from where it started."""
+        moved = self._git("rev-parse", "HEAD") != self.tree.head
+        return moved or bool(self._git("status", "--porcelain", "--untracked-files=all"))
+
+    def stat(self) -> str:
+        """Return the changed files with the number of their changed lines."""
+        self._git("add", "--intent-to-add", ".")
+        return self._git("diff", "--stat", self.tree.head)
+
+    def diff(self) -> str:
+        """Return all its changes, committed or not."""
+        self._git("add", "--intent-to-add", ".")
+        return self._git("diff", self.tree.head)
+
+    def merge(self) -> str:
+        """Commit what is left, merge the branch into the repository's own, remove the worktree; return the target.
+
+        Raises InputError if nothing was merged; the worktree then stays.
+        """
+        root, target = self.tree.root, self.target
+        by_hand = f"`git -C {display_path(root)} merge {self.branch}`"
+        if not target:
+            raise InputError(f"{display_path(root)} is at a detached HEAD: check out a branch there, then {by_hand}.")
+        try:
+            if git(root, "status", "--porcelain", "--untracked-files=no", env=self.tree.env):
+                raise InputError(f"{display_path(root)} has uncommitted changes: commit them, then {by_hand}.")
+            if self._git("status", "--porcelain", "--untracked-files=all"):
+                self._git("add", "--all")
+                self._git("commit", "-q", "-m", f"Work of agentcli in {self.name}")
+            merged = run_git(root, "merge", "-q", "--no-edit", self.branch, env=self.tree.env)
+            if merged.exit_code:
+                raise InputError(f"Not merged: {self._given_up(merged.reason)}. To merge it by hand: {by_hand}.")
+        except GitError as error:
+            raise InputError(f"Not merged: {error}.") from error
+        self.discard()
+        return target
+
+    def _given_up(self, reason: str) -> str:
+        """End a merge that failed; return why it did."""
+        root, env = self.tree.root, self.tree.env
+        conflicts = git(root, "diff", "--name-only", "--diff-filter=U", env=env).splitlines()
+        run_git(root, "merge", "--abort", env=env)
+        return f"conflicts in {', '.join(conflicts)}" if conflicts else reason
+
+    def discard(self) -> None:
+        """Remove the worktree and its branch, with all changes that are not merged."""
+        remove_worktree(self.tree.root, self.tree.folder, self.tree.env)
+        run_git(self.tree.root, "branch", "-q", "-D", self.branch, env=self.tree.env)
+
+    def _git(self, *arguments: str) -> str:
+        return git(self.tree.folder, *arguments, env=self.tree.env)
+
+
+def open_worktree(cwd: Path, name: str, trees: Path, env: Mapping[str, str]) -> NamedWorktree:
+    """Make the worktree `name` below `trees`, from the HEAD of the repository of `cwd`.
+
+    Raises UsageError for an invalid name, InputError if it cannot be made; then nothing has changed.
+    """
+    if not _NAME.fullmatch(name) or ".." in name or name.endswith((".", ".lock")):
+        raise UsageError(f"Not a name for a worktree: {name!r}. Use letters, digits, '.', '_' and '-'.")
+    top = run_git(cwd, "rev-parse", "--show-toplevel", env=env)
+    if top.exit_code:
+        raise InputError(f"No worktree: {display_path(cwd)} is not in a git repository.")
+    root = top.out.removesuffix("\n")
+    if run_git(root, "rev-parse", "--verify", "-q", "HEAD", env=env).exit_code:
+        raise InputError(f"No worktree: {display_path(Path(root))} has no commit yet.")
+    # Worktrees of two repositories may have one name.
+    folder = trees / f"{name}-{hashlib.sha256(os.fsencode(root)).hexdigest()[:8]}"
+    if probe.exists(folder):
+        raise InputError(f"The worktree {name} exists. To continue in it: agentcli -C {display_path(folder)} -c")
+    branch = _branch(name)
+    if not run_git(root, "rev-parse", "--verify", "-q", f"refs/heads/{branch}", env=env).exit_code:
+        raise InputError(f"The branch {branch} exists. Choose another name, or delete it: git branch -D {branch}")
+    try:
+        tree = add_worktree(cwd, folder, env)
+        try:
+            git(tree.folder, "checkout", "-q", "-b", branch, env=env)
+            uncommitted = bool(git(root, "status", "--porcelain", env=env))
+        except GitError:
+            remove_worktree(tree.root, tree.folder, env)
+            raise
+    except (NoWorktree, GitError, OSError) as error:
+        raise InputError(f"No worktree: {error}.") from error
+    return NamedWorktree(name, tree, uncommitted)
+
+
+def _branch(name: str) -> str:
+    return f"agentcli/{name}"
+
+
+def summary(stat: str) -> str:
+    """Return the last line of `git diff --stat`: how many files and lines are changed."""
+    return stat.splitlines()[-1].strip() if stat else plural(0, "file")

@@ -1,0 +1,132 @@
+"""A session in a worktree of its own loses no edit, and leaves nothing behind without a word."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agentcli.core.errors import InputError, UsageError
+from agentcli.program.named_worktree import NamedWorktree, open_worktree
+from tests.e2e.program import Program
+
+
+def git(folder: Path, *words: str) -> str:
+    return subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    work = tmp_path / "work"
+    work.mkdir()
+    git(work, "init", "-q", "-b", "main")
+    git(work, "config", "user.name", "Ann")
+    git(work, "config", "user.email", "ann@example.org")
+    (work / "a.txt").write_text("one\n")
+    git(work, "add", ".")
+    git(work, "commit", "-q", "-m", "first")
+    return work
+
+
+def opened(repository: Path, name: str = "fix") -> NamedWorktree:
+    return open_worktree(repository, name, repository.parent / "trees", os.environ)
+
+
+def left(repository: Path) -> tuple[list[str], list[str]]:
+    """The folders of worktrees, and the branches."""
+    trees = [path.name for path in (repository.parent / "trees").glob("[!.]*")]
+    return trees, git(repository, "for-each-ref", "--format=%(refname:short)", "refs/heads").split()
+
+
+def test_work_is_merged_committed_or_not_and_nothing_is_left(repository: Path) -> None:
+    worktree = opened(repository)
+    assert not worktree.is_changed
+    (worktree.tree.cwd / "a.txt").write_text("two\n")
+    git(worktree.tree.folder, "commit", "-q", "-a", "-m", "second")
+    (worktree.tree.cwd / "new.txt").write_text("new\n")
+    assert worktree.is_changed
+    assert "2 files changed" in worktree.stat()
+    assert "+new" in worktree.diff()
+    assert worktree.merge() == "main"
+    assert ((repository / "a.txt").read_text(), (repository / "new.txt").read_text()) == ("two\n", "new\n")
+    assert left(repository) == ([], ["main"])
+
+
+def test_what_stands_in_the_way_of_a_merge_is_named_and_both_sides_stay(repository: Path) -> None:
+    worktree = opened(repository)
+    (worktree.tree.cwd / "a.txt").write_text("theirs\n")
+    (repository / "a.txt").write_text("ours\n")
+    with pytest.raises(InputError, match="has uncommitted changes"):
+        worktree.merge()
+    git(repository, "commit", "-q", "-a", "-m", "ours")
+    with pytest.raises(InputError, match=r"conflicts in a\.txt\. To merge it by hand: `git -C .* merge agentcli/fix`"):
+        worktree.merge()
+    assert (repository / "a.txt").read_text() == "ours\n"
+    assert git(repository, "status", "--porcelain") == ""
+    assert (worktree.tree.cwd / "a.txt").read_text() == "theirs\n"
+    git(repository, "checkout", "-q", "--detach")
+    with pytest.raises(InputError, match="detached HEAD"):
+        worktree.merge()
+    worktree.discard()
+    assert left(repository) == ([], ["main"])
+
+
+def test_what_cannot_be_a_worktree_gets_one_sentence_and_changes_nothing(repository: Path, tmp_path: Path) -> None:
+    opened(repository)
+    git(repository, "branch", "agentcli/taken")
+    before = left(repository)
+    for name, reason in (("fix", "The worktree fix exists"), ("taken", "The branch agentcli/taken exists")):
+        with pytest.raises(InputError, match=reason):
+            opened(repository, name)
+    for name in ("../up", "a b", "", "-x", "x.lock", "a..b"):
+        with pytest.raises(UsageError, match="Not a name for a worktree"):
+            opened(repository, name)
+    (empty := tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="is not in a git repository"):
+        open_worktree(empty, "x", tmp_path / "trees", os.environ)
+    git(empty, "init", "-q")
+    with pytest.raises(InputError, match="has no commit yet"):
+        open_worktree(empty, "x", tmp_path / "trees", os.environ)
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="No worktree"):
+        open_worktree(repository, "x", tmp_path / "file", os.environ)
+    assert left(repository) == before
+
+
+def script(program: Program) -> tuple[str, ...]:
+    """A model that writes new.txt; any command is allowed."""
+    call = {"name": "write", "input": {"file_path": "new.txt", "content": "new\n"}}
+    file = program.base / "script.json"
+    file.write_text(json.dumps({"replies": [{"calls": [call]}, {"text": "Done."}]}))
+    return "-m", f"script:{file}", "--mode", "auto-edit"
+
+
+def test_a_run_without_a_person_keeps_its_changes_and_removes_an_unchanged_worktree(repository: Path) -> None:
+    program = Program(repository.parent)
+    (repository / "a.txt").write_text("not committed\n")
+    same = program.run("-w", "same", "-p", "hello", "-m", "script:echo")
+    assert (same.code, "Kept" in same.err) == (0, False)
+    assert "starts at HEAD, without your uncommitted changes" in same.err
+    assert left(repository)[1] == ["main"]
+    changed = program.run("-w", "change", "-p", "hello", *script(program))
+    assert "Kept change on branch agentcli/change. To continue: agentcli -C " in changed.err
+    folder = Path(changed.err.partition("agentcli -C ")[2].split()[0].replace("~", str(program.base)))
+    assert (folder / "new.txt").read_text() == "new\n"
+    assert not (repository / "new.txt").exists()
+    assert "answer" in program.run("-C", str(folder), "-c", "-p", "answer", "-m", "script:echo").out
+
+
+@pytest.mark.full
+def test_the_person_decides_at_the_end_what_happens_to_the_changes(repository: Path) -> None:
+    program = Program(repository.parent)
+    with program.terminal("-w", "fix", *script(program), "write it") as terminal:
+        terminal.until("Done.")
+        terminal.send("\x04", until="Enter keeps it · m merges into main · d shows the diff · x discards it:")
+        terminal.send("d\r", until="+new")
+        terminal.send("m\r", until="Merged")
+        assert terminal.wait() == 0
+    assert (repository / "new.txt").read_text() == "new\n"
+    assert left(repository)[1] == ["main"]
