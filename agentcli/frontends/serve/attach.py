@@ -237,3 +237,8 @@ def _subject(given: Mapping[str, Any]) -> str:
     """Return what a call is about, in one line."""
     texts: Sequence[str] = [str(value) for value in given.values() if isinstance(value, str)]
     return safe_line(texts[0])[:200] if texts else ""
+
+
+def attach_to(machine: Machine, selector: str, read_only: bool) -> int:
+    """Follow a session in this terminal; return the exit code. Raises InputError for an unknown one."""
+    return asyncio.run(Attached(machine, machine.named(selector), read_only=read_only).run())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -35,8 +33,7 @@ def ps(json: Json = False) -> None:
     """
     import asyncio
 
-    machine = machine_here("agentcli ps")
-    running = asyncio.run(machine.running())
+    running = asyncio.run(_machine("agentcli ps").running())
     if json:
         say_json([each.to_json() for each in running])
     elif not running:
@@ -69,13 +66,9 @@ def attach(
 
     Lines that you type go to the session. Ctrl-C stops its turn, Ctrl-D detaches; the session continues.
     """
-    import asyncio
+    from agentcli.frontends.serve.attach import attach_to
 
-    from agentcli.frontends.serve.attach import Attached
-
-    machine = machine_here("agentcli attach")
-    info = machine.named(session)
-    return asyncio.run(Attached(machine, info, read_only=read_only).run())
+    return attach_to(_machine("agentcli attach"), session, read_only)
 
 
 serve = typer.Typer(no_args_is_help=False, rich_markup_mode=None)
@@ -98,34 +91,15 @@ def serve_run(port: Port = None, name: Names = None, read_only: ReadOnly = False
     It listens on a socket in the state folder, which ssh can forward; with --port on 127.0.0.1, too. The printed link logs one browser in,
     once and within 5 minutes; `agentcli serve link` prints another. See `agentcli help serve`.
     """
-    from agentcli.frontends.serve.access import FOLDER, TUNNEL, Access
-    from agentcli.frontends.serve.app import Server
-    from agentcli.frontends.serve.listening import serve as listen
-    from agentcli.frontends.serve.listening import sockets
-    from agentcli.frontends.serve.new_sessions import Starter
+    from agentcli.frontends.serve.listening import serve_project
 
-    context = project_of(Options())
-    place = context.dirs.state / FOLDER
-    opened = sockets(place, port)
-    listening = opened[1].getsockname()[1] if port is not None else 0
-    access, machine = Access(context.dirs.state, listening), machine_here("the page")
-    server = Server(machine, access, Starter(machine, context.cwd, context.env))
-    code = partial(access.link, read_only)
-
-    def ready() -> None:
-        if port is None:
-            say(f"Forward the socket from your own machine: ssh -L {TUNNEL}:{opened[0].getsockname()} THIS-MACHINE")
-        say(f"Open {access.address}/#login={code()}")
-        say("The link works once, within 5 minutes. Ctrl-C ends the server; sessions continue.")
-        sys.stdout.flush()  # a script may wait for the link
-
-    return listen(server.app(tuple(name or ())), opened, ready)
+    return serve_project(project_of(Options()), port, tuple(name or ()), read_only)
 
 
 @serve.command("link")
 def serve_link(read_only: ReadOnly = False) -> None:
     """Print another login link of the server that runs."""
-    from agentcli.frontends.serve.links import new_link
+    from agentcli.frontends.serve.access import new_link
 
     say(new_link(project_of(Options()).dirs.state, read_only))
 
@@ -144,11 +118,7 @@ def serve_session(
     return host_session(Options(**(given | {"cwd": cwd, "session": resume or None, "session_id": session_id})))
 
 
-def machine_here(name: str) -> Machine:
-    """Return this user's sessions on this machine; `name` is how sessions see the client."""
-    from agentcli.core.text.secrets import known_secrets
-    from agentcli.frontends.serve.machine import Machine
-    from agentcli.sessions.exporting.redactor import Redactor
+def _machine(name: str) -> Machine:
+    from agentcli.frontends.serve.machine import machine_of
 
-    context = project_of(Options())
-    return Machine(context.store, context.dirs.state, Redactor(known_secrets(context.env)), name)
+    return machine_of(project_of(Options()), name)

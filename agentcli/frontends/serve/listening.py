@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -13,8 +14,14 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from agentcli.core.errors import InputError
 from agentcli.core.tasks import end_within, start_task
+from agentcli.frontends.serve.access import FOLDER, TUNNEL, Access
+from agentcli.frontends.serve.app import Server
 from agentcli.frontends.serve.guard import Guard
+from agentcli.frontends.serve.machine import machine_of
+from agentcli.frontends.serve.new_sessions import Starter
 from agentcli.frontends.serve.socket_path import SOCKET, is_private, linked_path, remove_socket, usable_path
+from agentcli.program.command_line.output import say
+from agentcli.program.project import Project
 from agentcli.system.paths import folder
 
 ENDS = 0.5
@@ -35,6 +42,26 @@ def sockets(state: Path, port: int | None) -> Sequence[socket.socket]:
     if port is not None:
         opened.append(_port(port))
     return opened
+
+
+def serve_project(project: Project, port: int | None, names: tuple[str, ...], read_only: bool) -> int:
+    """Serve the sessions of a project's user, also under other host names, and print a login link.
+
+    Return the exit code. Raises InputError if the socket or the port is taken.
+    """
+    opened = sockets(project.dirs.state / FOLDER, port)
+    access = Access(project.dirs.state, opened[1].getsockname()[1] if port is not None else 0)
+    machine = machine_of(project, "the page")
+    server = Server(machine, access, Starter(machine, project.cwd, project.env))
+
+    def ready() -> None:
+        if port is None:
+            say(f"Forward the socket from your own machine: ssh -L {TUNNEL}:{opened[0].getsockname()} THIS-MACHINE")
+        say(f"Open {access.address}/#login={access.link(read_only)}")
+        say("The link works once, within 5 minutes. Ctrl-C ends the server; sessions continue.")
+        sys.stdout.flush()  # a script may wait for the link
+
+    return serve(server.app(names), opened, ready)
 
 
 def serve(app: Guard, opened: Sequence[socket.socket], ready: Callable[[], object]) -> int:

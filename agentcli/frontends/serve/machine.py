@@ -15,10 +15,13 @@ from agentcli.core.message import Message, ToolResult
 from agentcli.core.record import Record
 from agentcli.core.streams import closing
 from agentcli.core.text.markdown import words
+from agentcli.core.text.secrets import known_secrets
 from agentcli.frontends.run.events import to_json
 from agentcli.frontends.run.results import record_events
 from agentcli.frontends.serve import client
 from agentcli.frontends.serve.registry import Registration, registration, registrations
+from agentcli.program.project import Project
+from agentcli.sessions.exporting.redactor import Redactor
 from agentcli.sessions.exporting.transcript import cleaned
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.storage.writer import holder
@@ -170,6 +173,11 @@ class Machine:
         fresh = newest_info(self.store, info)
         if fresh.records > after:
             yield from records_after(self.store, fresh, after)
+
+
+def machine_of(project: Project, name: str) -> Machine:
+    """Return the sessions of a project's user on this machine; `name` is how sessions see the client."""
+    return Machine(project.store, project.dirs.state, Redactor(known_secrets(project.env)), name)
 
 
 def newest_info(store: Store, info: SessionInfo) -> SessionInfo:

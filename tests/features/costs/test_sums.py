@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from agentcli.core.message import Message, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Body, Compaction, Failure, Prune, Record, Settings, Title
 from agentcli.core.subagent_result import spending
-from agentcli.features.costs.command_line import as_text
 from agentcli.features.costs.stats import counted
 from agentcli.features.costs.sums import By, Counted, Sum, sums, total
+from agentcli.features.costs.totals import as_text
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.store import Store
 from tests.agent.costs.test_turns import CLAUDE, SPECS, USAGES, Story
