@@ -30,6 +30,7 @@ __all__ = [
     "Completed",
     "Context",
     "Decision",
+    "Ended",
     "FileChanged",
     "Idle",
     "Prompt",
@@ -40,9 +41,11 @@ __all__ = [
     "SessionStart",
     "ToolCall",
     "ToolResult",
+    "Turn",
     "TurnCost",
     "TurnEnd",
     "Ui",
+    "around_turn",
     "command",
     "money",
     "on",
@@ -232,6 +235,32 @@ EVENTS: Mapping[str, type] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Ended:
+    """End of a turn. `ending` has the values of TurnEnd; `answered` is true if a model has replied."""
+
+    text: str
+    ending: str
+    error: Exception | None = None
+    answered: bool = True
+
+
+class Turn(Protocol):
+    """A turn that has not begun, for functions marked with `around_turn`."""
+
+    def remind(self, text: str) -> None:
+        """Add a text for the model to the prompt. Call it before `run`."""
+        ...
+
+    async def run(self) -> Ended:
+        """Run the turn, and return its end."""
+        ...
+
+    async def go_on(self, text: str) -> Ended:
+        """Continue with a text for the model, within the limits of the turn, and return the new end."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class Completed:
     """A finished shell command. `exit_code` is None if it was refused or stopped; `output` is then the reason."""
 
@@ -412,6 +441,10 @@ class Command:
     at_once: bool = False
 
 
+class Around:
+    """Use of a function around the turns of a run."""
+
+
 class Settings:
     """Use of a dataclass for the settings of an extension."""
 
@@ -436,6 +469,15 @@ def command(
     Raise AgentError to refuse: the person sees its text.
     """
     return lambda function: _marked(function, Command(name.removeprefix("/"), complete, at_once))
+
+
+def around_turn(function: F) -> F:
+    """Call the async function around the last turn of `-p`, and around each turn of the Python API.
+
+    It gets a Turn and a Context. It returns the end of the turn, or that with another text or error. Raise AgentError
+    to end the run with it.
+    """
+    return _marked(function, Around())
 
 
 def settings(cls: V) -> V:

@@ -69,12 +69,6 @@ class LimitReached(AgentError):
     exit_code = 53
 
 
-class SchemaMismatch(AgentError):
-    """The answer of a run does not match its JSON Schema."""
-
-    exit_code = 65
-
-
 class HookBlocked(AgentError):
     """A user's hook ended the turn or blocked the prompt."""
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from agentcli.agent.settings import AgentSettings
+from agentcli.core.errors import InputError
 from agentcli.features.extensions import BuiltIn
 from agentcli.program.extensions.discover import catalogue
 from agentcli.program.extensions.session import ExtensionsSession
@@ -13,7 +15,7 @@ from agentcli.program.project_rules import rows
 from agentcli.tools import registry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from types import ModuleType
 
     from agentcli.agent.core import SessionCore
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
     from agentcli.program.feature import Row
     from agentcli.program.program import Program
     from agentcli.tools.entry import Entry
+
+
+LARGEST_SCHEMA = 200_000
+"""Maximum bytes of an output schema: it is sent with the prompt."""
 
 
 class Conversation(Feature[object]):
@@ -74,6 +80,36 @@ class CostLine(BuiltIn):
         from agentcli.features.cost_line import extension
 
         return extension
+
+
+class OutputSchema(BuiltIn):
+    name = "output schema"
+    wraps_turns = True
+
+    def on(self, program: Program) -> bool:
+        return bool(program.options.output_schema)
+
+    def settings(self, program: Program) -> Mapping[str, Any]:
+        return {"text": schema_text(program.options.output_schema)}
+
+    def module(self) -> ModuleType:
+        from agentcli.features.output_schema import extension
+
+        return extension
+
+
+def schema_text(given: str) -> str:
+    """Return the text of a schema in a file, or a text that is JSON itself. Raises InputError."""
+    if given.lstrip().startswith("{"):
+        return given
+    from agentcli.system.regular_file import Missing, Unusable, read_text
+
+    try:
+        return read_text(Path(given).expanduser(), LARGEST_SCHEMA)
+    except Missing as error:
+        raise InputError(f"There is no file {given} for --output-schema.") from error
+    except Unusable as error:
+        raise InputError(f"Can't read the output schema {given}: {error}.") from error
 
 
 class SideQuestions(BuiltIn):

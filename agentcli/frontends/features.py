@@ -15,7 +15,6 @@ from agentcli.features.goal import Goal
 from agentcli.features.hooks import Hooks
 from agentcli.features.mcp import Mcp
 from agentcli.features.otel import OpenTelemetry
-from agentcli.features.output_schema import OutputSchema
 from agentcli.features.timers import Timers
 from agentcli.features.web_search import WebSearch
 from agentcli.frontends.built_in import (
@@ -29,6 +28,7 @@ from agentcli.frontends.built_in import (
     Importers,
     Instructions,
     InTerminal,
+    OutputSchema,
     PlanMode,
     ProjectRules,
     Questions,

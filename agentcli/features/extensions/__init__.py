@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentcli.agent.feature import SessionPart
 from agentcli.program.feature import Feature
 from agentcli.system import probe
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from types import ModuleType
 
     from agentcli.agent.core import SessionCore
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agentcli.features.extensions.session import SessionHost
     from agentcli.program.command import Command, Group
     from agentcli.program.definition import Definition
-    from agentcli.program.feature import FoundHooks, RunPart
+    from agentcli.program.feature import FoundHooks, RunPart, WrapTurn
     from agentcli.program.program import Program
 
 
@@ -33,6 +33,8 @@ class BuiltIn(Feature["Program"]):
     """Group of its slash commands in /help."""
     events: Collection[str] = ()
     """Events that it handles."""
+    wraps_turns: bool = False
+    """True if a function of it is called around turns."""
     from_turn: int = 1
     """Number of the first turn of a session in which its handlers do anything."""
 
@@ -42,6 +44,17 @@ class BuiltIn(Feature["Program"]):
 
     def session(self, program: Program, core: SessionCore) -> SessionPart | None:
         return BuiltInPart(self, core) if self.events and not core.setup.parent.depth else None
+
+    def settings(self, program: Program) -> Mapping[str, Any]:
+        """Return the values of its settings. Raises AgentError."""
+        return {}
+
+    def wraps(self, program: Program) -> Iterable[WrapTurn]:
+        if not self.wraps_turns:
+            return ()
+        from agentcli.features.extensions.built_in import extension_of, wraps_of
+
+        return wraps_of(extension_of(self.name, self.module()), self.settings(program))
 
     def host(self, core: SessionCore) -> SessionHost:
         """Return the extension's host in a session."""
@@ -106,6 +119,10 @@ class PythonExtensions(Feature["Program"]):
         from agentcli.program.feature import FoundHooks
 
         return FoundHooks(around=ExtensionHooks)
+
+    def wraps(self, program: Program) -> Iterable[WrapTurn]:
+        loaded = _loaded(program)
+        return loaded.wraps() if loaded is not None else ()
 
     def definitions(self, program: Program) -> Iterable[Definition]:
         loaded = _loaded(program)

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from agentcli.features.extensions.loading import Extension, load
+from agentcli.features.extensions.loading import Extension, load, settings_of
 from agentcli.features.extensions.session import SessionHost
 from agentcli.features.extensions.slash import command_of
 from agentcli.features.extensions.sources import Source
+from agentcli.features.extensions.turns import run_around
 from agentcli.features.extensions.worker import Worker
 
 if TYPE_CHECKING:
+    import asyncio
+
     from agentcli.agent.core import SessionCore
+    from agentcli.agent.ports import RunTurn
     from agentcli.agent.session import AgentSession
+    from agentcli.core.event import Emit, TurnEnded
     from agentcli.core.tool import Tool
     from agentcli.program.command import Command, Group
+    from agentcli.program.feature import WrapTurn
 
 WORKER = Worker(prints=False)
 """Threads of the built-in extensions of the process."""
@@ -27,8 +33,9 @@ WORKER = Worker(prints=False)
 class OwnRun:
     """A built-in extension in all runs of the process, with the settings of one run."""
 
-    def __init__(self, extension: Extension, settings: Any = None) -> None:
-        self.worker, self.all, self._settings = WORKER, [extension], settings
+    def __init__(self, extension: Extension, table: Mapping[str, Any]) -> None:
+        """Raise AgentError for settings that the extension refuses."""
+        self.worker, self.all, self._settings = WORKER, [extension], settings_of(extension, table)
 
     def active(self) -> Sequence[Extension]:
         """Return the extension, unless it is off."""
@@ -58,8 +65,8 @@ def extension_of(name: str, module: ModuleType) -> Extension:
 
 
 def host_of(extension: Extension, core: SessionCore) -> SessionHost:
-    """Return the host of an extension in a session."""
-    return SessionHost(OwnRun(extension), core)
+    """Return the host of an extension without settings in a session."""
+    return SessionHost(OwnRun(extension, {}), core)
 
 
 def commands_of(extension: Extension, group: Group) -> Sequence[Command]:
@@ -69,3 +76,17 @@ def commands_of(extension: Extension, group: Group) -> Sequence[Command]:
         return host_of(extension, session.core)
 
     return [command_of(extension, function, use, group, host) for function, use in extension.commands]
+
+
+def wraps_of(extension: Extension, table: Mapping[str, Any]) -> Sequence[WrapTurn]:
+    """Return what an extension with these settings wraps around turns. Raise AgentError for settings that it refuses."""
+    run = OwnRun(extension, table)
+
+    def around(function: Any) -> WrapTurn:
+        async def wrapped(turn: RunTurn, session: AgentSession, interrupt: asyncio.Event, emit: Emit) -> TurnEnded:
+            host = SessionHost(run, session.core)
+            return await run_around(host, extension, function, turn, session, interrupt, emit)
+
+        return wrapped
+
+    return [around(function) for function in extension.around]

@@ -41,6 +41,11 @@ class Shown:
         """The text and its notes as lines."""
         return [*filter(None, [self.text]), *(f"({note})" for note in self.notes)]
 
+    @property
+    def whole(self) -> str:
+        """All of it as a text."""
+        return "\n".join(filter(None, [self.title, *self.lines, self.foot]))
+
 
 class Output(Protocol):
     """Port to the receiver of what a call shows, prompts and asks: the session's events, or a slash command's outputs."""

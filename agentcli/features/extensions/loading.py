@@ -17,7 +17,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.truncate import clip
-from agentcli.extension import MARK, Command, Handler, Settings
+from agentcli.extension import MARK, Around, Command, Handler, Settings
 from agentcli.features.extensions.sources import INIT, Source
 from agentcli.features.extensions.worker import Hung, Worker
 from agentcli.program.config.coerce import Layer, coerce
@@ -47,6 +47,8 @@ class Extension:
     tools: tuple[FunctionTool, ...] = ()
     commands: tuple[tuple[Any, Command], ...] = ()
     handlers: tuple[Handling, ...] = ()
+    around: tuple[Any, ...] = ()
+    """Functions around the turns of a run."""
     settings: type | None = None
     faults: list[str] = field(default_factory=list)
     untold: list[str] = field(default_factory=list)
@@ -174,6 +176,7 @@ def _take(made: Extension, module: ModuleType) -> None:
     uses = [*dict.fromkeys(pair for value in values for pair in _uses(value))]
     made.commands = tuple((value, use) for value, use in uses if isinstance(use, Command))
     made.handlers = tuple((value, use) for value, use in uses if isinstance(use, Handler))
+    made.around = tuple(value for value, use in uses if isinstance(use, Around))
     made.settings = next((value for value, use in uses if isinstance(use, Settings)), None)
     for tool in made.tools:
         tool.owner = made.name

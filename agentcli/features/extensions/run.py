@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentcli.core.errors import AgentError
@@ -10,12 +12,16 @@ from agentcli.features.extensions.loading import Extension, forget, load, settin
 from agentcli.features.extensions.sources import Source, found, stamp
 from agentcli.features.extensions.worker import Worker
 from agentcli.program.feature import RunPart
-from agentcli.tools.function_tool import as_tools
+from agentcli.tools.function_tool import Contexts, as_tools
 
 if TYPE_CHECKING:
+    from agentcli.agent.ports import RunTurn
+    from agentcli.agent.session import AgentSession
+    from agentcli.core.event import Emit, TurnEnded
     from agentcli.core.tool import Tool
     from agentcli.program.command import Command
     from agentcli.program.definition import Definition
+    from agentcli.program.feature import WrapTurn
     from agentcli.program.program import Program
 
 
@@ -80,8 +86,6 @@ class LoadedRun(RunPart):
 
     def _caller(self, extension: Extension) -> Any:
         async def called(function: Any, values: dict[str, Any]) -> Any:
-            import asyncio
-
             return await asyncio.wrap_future(self.worker.begin(extension.name, function, **values))
 
         return called
@@ -101,6 +105,22 @@ class LoadedRun(RunPart):
     def present_tools(self) -> Sequence[Tool]:
         """Return the tools of the extensions that are loaded."""
         return as_tools([tool for one in self.all for tool in one.tools])
+
+    def wraps(self) -> Sequence[WrapTurn]:
+        """Return what the extensions wrap around turns."""
+        return [self._wrapping] if any(one.around for one in self.active()) else ()
+
+    async def _wrapping(self, turn: RunTurn, session: AgentSession, interrupt: asyncio.Event, emit: Emit) -> TurnEnded:
+        """Run a turn within the functions of all extensions, the first one outermost."""
+        from agentcli.features.extensions.session import SessionHost
+        from agentcli.features.extensions.turns import run_around
+
+        host = session.core.ctx.service(Contexts)
+        if isinstance(host, SessionHost):
+            for extension in reversed(self.active()):
+                for function in reversed(extension.around):
+                    turn = partial(run_around, host, extension, function, turn, session)
+        return await turn(interrupt, emit)
 
     def commands(self) -> Sequence[Command]:
         if self._commands is None:

@@ -30,6 +30,8 @@ from agentcli.features.extensions.worker import Clock, Worker
 
 TEXT = 20_000
 """Characters of a text that an extension may show or give to the model at once."""
+SECONDS = 24 * 3600.0
+"""Seconds that a command, or a function around a turn, may take: the person can interrupt it."""
 STATE = 1_000_000
 """Characters of an extension's state as JSON."""
 MOST = 3
@@ -156,18 +158,22 @@ class SessionHost:
         *values: object,
         context: SessionContext | None = None,
         named: dict[str, Any] | None = None,
+        raises: bool = False,
     ) -> Any:
-        """Call a function of an extension; None after a fault. Its state is recorded afterwards."""
+        """Call a function of an extension; None after a fault. Its state is recorded afterwards.
+
+        An AgentError is a fault, too, unless it `raises`.
+        """
         clock = Clock()
         try:
             context = context or SessionContext(self, extension, clock)
             work = self.run.worker.begin(extension.name, function, *_given(function, values, context), **(named or {}))
             return await self.run.worker.result(work, seconds, clock)
         except AgentError as error:
-            if values:
-                extension.fault(error, doing)
-                return None
-            raise
+            if raises:
+                raise
+            extension.fault(error, doing)
+            return None
         except Exception as error:  # noqa: BLE001 - code of others may raise anything; the person sees it once
             extension.fault(error, doing)
             return None
@@ -218,8 +224,7 @@ class SessionHost:
 
     def show(self, shown: Shown) -> None:
         """Show a text to the person."""
-        text = "\n".join(filter(None, [shown.title, *shown.lines, shown.foot]))
-        self.events.append(Noticed(safe(clip(text, TEXT))))
+        self.events.append(Noticed(safe(clip(shown.whole, TEXT))))
 
     def add_prompt(self, text: str) -> None:
         """Send a prompt once no turn runs."""

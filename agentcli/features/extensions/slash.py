@@ -24,14 +24,12 @@ from agentcli.extension import Answer
 from agentcli.extension import Command as Use
 from agentcli.features.extensions.context import SessionContext, Shown
 from agentcli.features.extensions.loading import Extension
-from agentcli.features.extensions.session import TEXT, Loaded, SessionHost
+from agentcli.features.extensions.session import SECONDS, TEXT, Loaded, SessionHost
 from agentcli.features.extensions.worker import Clock
 from agentcli.program.command import Group
 from agentcli.program.commands import Command, Context, Framed, Item, Output, OutputCommand, Said, Sent, Work
 from agentcli.tools.function_tool import Contexts, is_provided
 
-SECONDS = 24 * 3600.0
-"""Seconds that a command may take: the person can interrupt it."""
 HostOf = Callable[[AgentSession], SessionHost]
 """Returns the host of an extension in a session. Raises UsageError if there is none."""
 
@@ -199,7 +197,8 @@ async def run_command(called: _Called, host_of: HostOf, ctx: Context, argument: 
     values = given(called.known, argument, called.usage)
     host, extension, outputs = host_of(ctx.session), called.extension, CommandOutputs(ctx)
     context = SessionContext(host, extension, Clock(), outputs)
-    work = start_task(host.call(extension, called.function, SECONDS, "command", context=context, named=values))
+    calling = host.call(extension, called.function, SECONDS, "command", context=context, named=values, raises=True)
+    work = start_task(calling)
     try:
         while not work.done() or not outputs.queue.empty():
             waiting = start_task(outputs.queue.get())

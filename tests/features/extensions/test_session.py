@@ -6,6 +6,7 @@ import re
 import textwrap
 from pathlib import Path
 
+import agentcli
 from agentcli import manual
 from tests.features.extensions.running import folder, outputs, play, warnings, write
 from tests.frontends.python.embedded import calls
@@ -88,6 +89,29 @@ def test_the_example_of_the_manual_loads_and_works(tmp_path: Path) -> None:
     assert outputs(events)[0] == ("success", "no ticket about a")
     assert outputs(events)[1][0] == "denied"
     assert warnings(events) == []
+
+
+def test_a_function_around_a_turn_reminds_goes_on_and_changes_the_end(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        """
+        from dataclasses import replace
+
+        @around_turn
+        async def twice(turn: Turn, ctx: Context) -> Ended:
+            turn.remind("Be brief.")
+            first = await turn.run()
+            ctx.ui.notify("once more")
+            second = await turn.go_on(f"Again: {first.text}")
+            return replace(second, text=f"{first.text}+{second.text}")
+        """,
+    )
+    events = play(tmp_path, "One.", "Two.")
+    assert (events[-1].text, warnings(events)) == ("One.+Two.", [])
+    assert "once more" in [event.message for event in events if isinstance(event, agentcli.WarningEvent)]
+    write(tmp_path, "@around_turn\nasync def no(turn, ctx):\n    raise AgentError('Not today.')\n")
+    refused = play(tmp_path, "One.")[-1]
+    assert (refused.exit_code, refused.error) == (1, "Not today.")
 
 
 def test_a_handler_judges_the_calls_of_subagents(tmp_path: Path) -> None:

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from agentcli.core.errors import InputError
-from agentcli.features.output_schema.schema import FAULTS, AnswerSchema, TooSlow, read_schema
+from agentcli.core.errors import AgentError
+from agentcli.features.output_schema.apart import FAULTS
+from agentcli.features.output_schema.schema import AnswerSchema, TooSlow, Unusable, schema_in
+from agentcli.frontends.built_in import schema_text
 from tests.tables import each_row
 
 NAMES = {
@@ -64,7 +66,7 @@ def test_only_some_faults_are_named() -> None:
     ],
 )
 def test_a_schema_that_cannot_hold_is_refused_and_nothing_is_fetched(schema: Any, why: str) -> None:
-    with pytest.raises(InputError, match=why):
+    with pytest.raises(Unusable, match=why):
         AnswerSchema(schema)
 
 
@@ -77,7 +79,7 @@ def test_a_schema_is_read_from_a_file_or_is_the_text_itself(tmp_path: Path) -> N
     file = tmp_path / "schema.json"
     file.write_text(json.dumps(NAMES))
     for given in (str(file), json.dumps(NAMES)):
-        assert read_schema(given).checked('{"names": []}')[1] == []
+        assert schema_in(schema_text(given)).checked('{"names": []}')[1] == []
 
 
 @each_row("content", [b"{", b"\xff\xfe{}", b"x" * 300_000, None])
@@ -85,8 +87,8 @@ def test_a_file_that_is_no_schema_is_named(content: bytes | None, tmp_path: Path
     file = tmp_path / "schema.json"
     if content is not None:
         file.write_bytes(content)
-    with pytest.raises(InputError, match="schema"):
-        read_schema(str(file))
+    with pytest.raises(AgentError, match="schema"):
+        schema_in(schema_text(str(file)))
 
 
 @pytest.mark.full
