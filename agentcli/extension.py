@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 from agentcli.core.costs import money
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, UsageError
+from agentcli.core.text.words import one_of
 from agentcli.tools.function_tool import Provided, tool
 
 if TYPE_CHECKING:
@@ -456,7 +457,7 @@ def on(event: EventName, *, timeout: float = SECONDS, every: float = 60.0) -> Ca
     seconds. Raise UsageError for an unknown event.
     """
     if event not in EVENTS:
-        raise UsageError(f"There is no event {event!r}. Events: {', '.join(EVENTS)}.")
+        raise UsageError(f"There is no event {event!r}.{one_of(event, EVENTS)}")
     return lambda function: _marked(function, Handler(event, timeout, every))
 
 

@@ -177,7 +177,12 @@ def test_help_falls_through_topic_command_slash_command_setting_and_search(
 
 
 @pytest.mark.parametrize(
-    ("word", "near"), [("seshions", " Did you mean sessions?"), ("/undoo", " Did you mean /undo?"), ("xyzzy", "")]
+    ("word", "near"),
+    [
+        ("seshions", " Did you mean sessions?"),
+        ("/undoo", " Did you mean /undo?"),
+        ("xyzzy", " `agentcli help` lists its topics."),
+    ],
 )
 def test_words_that_are_nowhere_are_answered_in_one_line_with_the_nearest_name_if_one_is_near(
     word: str, near: str

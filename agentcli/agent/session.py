@@ -30,6 +30,7 @@ from agentcli.core.message import Message, ToolResult
 from agentcli.core.model import Model
 from agentcli.core.record import MODES, USUAL_ACCOUNT, Mode, Pin, Settings, Title, Unpin
 from agentcli.core.tasks import emitted, run_beside
+from agentcli.core.text.words import one_of
 from agentcli.core.tool import Boxed
 from agentcli.permissions.unattended import PRIVATE, for_model, for_person
 from agentcli.sessions.info import name_of
@@ -257,7 +258,7 @@ class AgentSession:
                 accounts.use(former)
                 raise
         if mode and mode not in MODES:
-            raise InputError(f"Unknown mode {mode!r}. Use one of: {', '.join(MODES)}.")
+            raise InputError(f"Unknown mode {mode!r}.{one_of(mode, MODES)}")
         if model:
             self.conversation.builder.model = self._setup.models.connect(model)
             model = self.core.model.name

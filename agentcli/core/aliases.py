@@ -198,7 +198,7 @@ def own_name(name: str, known: Collection[str]) -> str:
 
 def no_tool(name: str, known: Collection[str]) -> str:
     """Return the answer to a call of an unknown tool; it suggests the intended tool if that can be guessed."""
-    meant = known_as(name) or known_as(_bare(name)) or next(iter(near_names(name, known, 0.7)), "")
+    meant = known_as(name) or known_as(_bare(name)) or next(iter(near_names(name, known)), "")
     question = did_you_mean([meant] if meant in known else [])
     return f"There is no tool {name!r}.{question} There are: {', '.join(sorted(known))}."
 

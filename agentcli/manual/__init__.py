@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from agentcli.core.errors import InputError
-from agentcli.core.text.words import did_you_mean, near_names
+from agentcli.core.text.words import instead
 
 FOLDER = Path(__file__).parent
 GROUPS: Mapping[str, Sequence[str]] = {
@@ -60,8 +60,5 @@ def other_words(topic: str) -> str:
 
 def _source(topic: str) -> str:
     if topic not in TOPICS:
-        raise InputError(f"The manual has no topic {topic!r}.{did_you_mean(near_names(topic, TOPICS, _ALIKE))}")
+        raise InputError(f"The manual has no topic {topic!r}.{instead(topic, TOPICS)}")
     return (FOLDER / f"{topic}.md").read_text(encoding="utf-8")
-
-
-_ALIKE = 0.6

@@ -29,7 +29,7 @@ from agentcli.core.text.path_pattern import (
     path_regex,
     written_out,
 )
-from agentcli.core.text.words import did_you_mean, near_names
+from agentcli.core.text.words import instead
 from agentcli.permissions.paths import (
     PRIVATE_IN_HOME,
     Workspace,
@@ -147,10 +147,9 @@ def _named(kind: str, rule: Rule, names: Sequence[str]) -> Rule:
     own = known_as(rule.tool)
     if own in names:
         return replace(rule, tool=own)
-    near = did_you_mean(near_names(rule.tool, names))
     place = f"--{kind}" if rule.origin == "flag" else f"permissions.{kind}"
     raise _nonsense(rule.origin)(
-        f"{place}: {str(rule)!r} is about a tool that does not exist: {rule.tool}.{near or ' `agentcli tools` lists them.'}"
+        f"{place}: {str(rule)!r} is about a tool that does not exist: {rule.tool}.{instead(rule.tool, names, '`agentcli tools` lists them.')}"
     )
 
 

@@ -23,6 +23,7 @@ from agentcli.core.journal import Journal, Predecessor
 from agentcli.core.message import Message, Text
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODES, Compaction, Mode, Settings
+from agentcli.core.text.words import one_of
 from agentcli.program.config.general import General
 from agentcli.program.models import ModelSource, no_key
 from agentcli.program.options import LAST
@@ -374,5 +375,5 @@ def _first_prompt(session: Session) -> str:
 def mode_named(name: str) -> Mode:
     """Return the permission mode of this name. Raises UsageError for an unknown one."""
     if name not in MODES:
-        raise UsageError(f"Unknown mode {name!r}. Use one of: {', '.join(MODES)}.")
+        raise UsageError(f"Unknown mode {name!r}.{one_of(name, MODES)}")
     return name

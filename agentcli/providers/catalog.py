@@ -12,7 +12,7 @@ from typing import Any
 
 from agentcli.core.errors import ConfigError, InputError
 from agentcli.core.model import ModelSpec, PriceChange, Prices
-from agentcli.core.text.words import did_you_mean, near_names
+from agentcli.core.text.words import instead
 from agentcli.providers.platforms import PLATFORMS, vendor_id
 from agentcli.providers.provider import Provider
 from agentcli.providers.registry import PROVIDERS
@@ -130,7 +130,7 @@ def _find(name: str, providers: Mapping[str, ProviderSettings]) -> ModelSpec:
         raise InputError(f"Which model of {provider}? Write {provider}/<model>, see `agentcli models`.")
     if slash:
         raise InputError(
-            f"Unknown provider {provider!r}.{_near(provider, providers)} `agentcli models` lists the models."
+            f"Unknown provider {provider!r}.{instead(provider, providers, '`agentcli models` lists the models.')}"
         )
     for kind, vendor in PROVIDERS.items():
         if (listed := _listed(vendor, full)) is not None:
@@ -139,7 +139,9 @@ def _find(name: str, providers: Mapping[str, ProviderSettings]) -> ModelSpec:
         if vendor.owns(full):
             return _unknown(BUILT_IN[kind], full)
     names = [*ALIASES, *(model.id for model in models())]
-    raise InputError(f"Unknown model {name!r}.{_near(name, names)} Write provider/model, or see `agentcli models`.")
+    raise InputError(
+        f"Unknown model {name!r}.{instead(name, names, 'Write provider/model, or see `agentcli models`.')}"
+    )
 
 
 def _of_provider(settings: ProviderSettings, model: str) -> ModelSpec:
@@ -259,7 +261,7 @@ def _overridden(found: ModelSpec, changes: Mapping[str, Any]) -> ModelSpec:
     }
     unknown = sorted(set(changes) - names)
     if unknown:
-        raise ConfigError(f"models.{found.id} has no setting {unknown[0]!r}.{_near(unknown[0], names)}")
+        raise ConfigError(f"models.{found.id} has no setting {unknown[0]!r}.{instead(unknown[0], names)}")
     values = dict(changes)
     if (given := values.get("prices")) is not None:
         dated = [given] if isinstance(given, Mapping) else given
@@ -286,7 +288,7 @@ def _prices_overridden(
         names = {field.name for field in fields(Prices)}
         unknown = sorted(set(values) - names)
         if unknown:
-            raise ConfigError(f"models.{found.id}.prices has no setting {unknown[0]!r}.{_near(unknown[0], names)}")
+            raise ConfigError(f"models.{found.id}.prices has no setting {unknown[0]!r}.{instead(unknown[0], names)}")
         before = (changes[-1].prices if changes else prices) or _cache_prices(found, values)
         if since:
             changes.append(PriceChange(since, replace(before, **values)))
@@ -313,8 +315,3 @@ def _check_kind(found: ModelSpec, key: str, value: Any) -> None:
     right = isinstance(value, int | float) if isinstance(present, float) else isinstance(value, type(present))
     if present is not None and (not right or (whole and value < 0)):
         raise ConfigError(f"models.{found.id}.{key} must be a {type(present).__name__}, not {value!r}.")
-
-
-def _near(name: str, names: Iterable[str]) -> str:
-    close = near_names(name, names)
-    return did_you_mean(close)

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from agentcli.core.errors import ConfigError, CredentialsError, InputError, ModelError
 from agentcli.core.model import Model, ModelSpec
-from agentcli.core.text.words import did_you_mean, near_names
+from agentcli.core.text.words import instead
 from agentcli.providers.capable import CapableModel, WireModel
 from agentcli.providers.endpoint_facts import EndpointMemory
 from agentcli.providers.errors import key_refused
@@ -107,7 +107,7 @@ def require_sdk(provider: Provider, spec: ModelSpec, platform: str) -> None:
 
 def _unheard_of(provider: Provider, spec: ModelSpec) -> str:
     """Return the beginning of a message about an unknown model: nobody should install anything for a misspelled name."""
-    near = did_you_mean(near_names(spec.id, [model.id for model in provider.models]))
+    near = instead(spec.id, [model.id for model in provider.models])
     return f"agentcli does not know the model {spec.id!r}.{near} `agentcli models` lists those that it knows. If it exists: "
 
 

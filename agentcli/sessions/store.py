@@ -46,8 +46,7 @@ if TYPE_CHECKING:  # needed by few commands, which import it
 
 PINNED = "pinned"
 """File in a session's folder that protects the session from retention."""
-_NOT_THERE = "Unknown session {!r}. See `agentcli sessions list`."
-_NOT_IN_TRASH = "Unknown session {!r} in the trash. See `agentcli sessions list --trash`."
+_LIST = "agentcli sessions list"
 
 
 class Store:
@@ -230,11 +229,11 @@ class Store:
 
         A complete id is found in any project. Raises InputError if none fits, or several do.
         """
-        return the_one(selector, self._fitting(selector, project), _NOT_THERE)
+        return the_one(selector, self._fitting(selector, project), lambda: self.list(project), "", _LIST)
 
     def chosen(self, selector: str, infos: Sequence[SessionInfo]) -> SessionInfo:
         """Return the session among these that a selector fits, by the rules of `find`."""
-        return the_one(selector, fitting(selector, infos), _NOT_THERE)
+        return the_one(selector, fitting(selector, infos), lambda: infos, "", _LIST)
 
     def newest(self, project: Project | str) -> SessionInfo | None:
         """Return the last written session of this project, except subagents' sessions.
@@ -320,7 +319,10 @@ class Store:
         Raises InputError if it is not there.
         """
         known = any(folder.name == selector for folder in self.trash.sessions())
-        return selector if known else the_one(selector, fitting(selector, self.trashed()), _NOT_IN_TRASH).id
+        if known:
+            return selector
+        there = self.trashed()
+        return the_one(selector, fitting(selector, there), lambda: there, " in the trash", f"{_LIST} --trash").id
 
     def restore(self, selector: str) -> SessionInfo:
         """Move a session back from the trash. Raises the same errors as `deleted_id`."""

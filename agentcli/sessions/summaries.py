@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from agentcli.core.errors import InputError
+from agentcli.core.text.words import instead
 from agentcli.sessions.info import SessionInfo
 
 _TICK = 2.0  # seconds within which file times do not show which file is newer, on the coarsest file systems
@@ -79,16 +80,20 @@ def fitting(selector: str, infos: Sequence[SessionInfo]) -> Sequence[SessionInfo
     return named or [info for info in infos if info.id.startswith(selector)]
 
 
-def the_one(selector: str, fitting: Sequence[SessionInfo], none: str) -> SessionInfo:
+def the_one(
+    selector: str, fitting: Sequence[SessionInfo], among: Callable[[], Iterable[SessionInfo]], place: str, lists: str
+) -> SessionInfo:
     """Return the only session that fits.
 
-    Raises InputError with the text `none`, filled with the selector, or with all that fit.
+    Raises InputError with all that fit. If none fits, it has the nearest names of that place, or the command that lists
+    them.
     """
     match fitting:
         case [info]:
             return info
         case []:
-            raise InputError(none.format(selector))
+            names = [name for info in among() if (name := info.name)]
+            raise InputError(f"Unknown session {selector!r}{place}.{instead(selector, names, f'See `{lists}`.')}")
         case _:
             listed = ", ".join(f"{info.id} ({info.name or info.title})" for info in fitting[:CANDIDATES])
             raise InputError(f"{selector!r} fits {len(fitting)} sessions: {listed}. Give more of the id.")

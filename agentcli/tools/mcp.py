@@ -14,7 +14,7 @@ from agentcli.core.errors import ToolError
 from agentcli.core.mcp_servers import MATCHED, PREFIX, SEARCH, Servers, ServerTool
 from agentcli.core.model import ToolSchema
 from agentcli.core.sanitise import replace_surrogates, safe_line
-from agentcli.core.text.words import did_you_mean, near_names
+from agentcli.core.text.words import did_you_mean, most_alike, near_names
 from agentcli.core.tool import Behaviour, Tool, ToolContext, ToolOutput, ToolServer, Traits
 from agentcli.tools.entry import Entry
 
@@ -44,7 +44,7 @@ async def mcp_search(
         output = shortened(ctx, call_id, "\n\n".join(map(_described, found)), (), failed=False)
         return replace(output, metadata={"matches": len(found), MATCHED: [tool.name for tool in found]})
     names = [tool.name for tool in servers.tools()]
-    near = near_names(query.removeprefix("select:"), names, 0.3) or names[:FOUND]
+    near = most_alike(query.removeprefix("select:"), names, 0.3) or names[:FOUND]
     lines = [f"No tool fits {query!r}."]
     lines += [f"Nearest: {', '.join(near)}."] if near else []
     lines += [state.sentence for state in servers.states() if state.status != "connected"]

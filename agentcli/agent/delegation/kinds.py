@@ -22,7 +22,7 @@ from agentcli.core.mcp_servers import (
     ServerTool,
 )
 from agentcli.core.model import Model
-from agentcli.core.text.words import did_you_mean, near_names
+from agentcli.core.text.words import instead
 from agentcli.core.tool import Tool
 
 DEPTH = 2
@@ -39,7 +39,7 @@ def kind_named(name: str, found: Mapping[str, AgentKind]) -> AgentKind:
         or next((one for one in known.values() if one.name.endswith(f":{name}")), None)
     )
     if kind is None:
-        near = did_you_mean(near_names(name, known))
+        near = instead(name, known)
         raise ToolError(f"There is no kind of agent {name!r}.{near} Use one of: {', '.join(known)}.")
     return kind
 

@@ -11,6 +11,7 @@ from agentcli.context.tokens.estimators import Chars4
 from agentcli.context.window import Window
 from agentcli.core.errors import ConfigError
 from agentcli.core.record import Compaction, Prune
+from agentcli.core.text.words import one_of
 
 if TYPE_CHECKING:
     from agentcli.context.policies.plans import Plan
@@ -228,7 +229,7 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
 def policy_named(name: str) -> Policy:
     """Return the policy of that name. Raise ConfigError, which lists the valid names, if there is none."""
     if name not in POLICIES:
-        raise ConfigError(f"There is no context policy {name!r}. Choose one of {', '.join(POLICIES)}.")
+        raise ConfigError(f"There is no context policy {name!r}.{one_of(name, POLICIES)}")
     return POLICIES[name]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import UsageError
+from agentcli.core.text.words import one_of
 
 _WORD = re.compile(r"""\s*(--[\w-]+)(?:[=\s]+('[^']*'|"(?:[^"\\]|\\.)*"|\S+))?""", re.DOTALL)
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d)?")
@@ -36,8 +37,8 @@ def parse(argument: str, values: Mapping[str, str], switches: tuple[str, ...] = 
         elif name in values:
             raise UsageError(f"--{name} needs a value: --{name} {values[name]}. {usage}".rstrip())
         else:
-            known = ", ".join(f"--{each}" for each in (*values, *switches))
-            raise UsageError(f"Unknown option --{name}. Options: {known}. {usage}".rstrip())
+            hint = one_of(f"--{name}", [f"--{each}" for each in (*values, *switches)])
+            raise UsageError(f"Unknown option --{name}.{hint} {usage}".rstrip())
     return Parsed(options, rest.strip())
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 
 def plural(count: int, noun: str) -> str:
@@ -22,12 +23,58 @@ def name_and_argument(line: str) -> tuple[str, str]:
 
 NEAREST = 3
 """Maximum number of names that a message offers."""
-ALIKE = 0.7
-"""Likeness of a name that a person probably meant."""
 
 
-def near_names(name: str, known: Iterable[str], likeness: float = 0.5) -> list[str]:
-    """Return the nearest known names, best first.
+def near_names(name: str, known: Iterable[str]) -> list[str]:
+    """Return the known names that a person may have meant, the nearest only; none if none is near.
+
+    A third of the letters may differ, at least one. The last part of a dotted name, and the beginning of a name, also
+    stand for it.
+    """
+    wanted, names = _plain(name), [*dict.fromkeys(known)]
+    most = max(1, len(wanted) // 3)
+    near = _nearest(wanted, {each: _plain(each) for each in names}, most)
+    if not near and not re.search(r"[./]", name):
+        near = _nearest(wanted, {each: re.split(r"[./]", _plain(each))[-1] for each in names}, most)
+    if not near and len(wanted) >= NEAREST:
+        near = [each for each in names if _plain(each).startswith(wanted)]
+    return near[:NEAREST]
+
+
+def _plain(name: str) -> str:
+    return name.casefold().replace("_", "-")
+
+
+def _nearest(wanted: str, names: Mapping[str, str], most: int) -> list[str]:
+    """Return the names with the fewest differences, if there are at most so many."""
+    found: list[str] = []
+    for name, plain in names.items():
+        differences = _differences(wanted, plain, most)
+        if differences < most:
+            found, most = [], differences
+        if differences == most:
+            found.append(name)
+    return found
+
+
+def _differences(one: str, other: str, most: int) -> int:
+    """Return how many letters must be added, removed, replaced or swapped with a neighbour; more than `most` if many."""
+    if abs(len(one) - len(other)) > most:
+        return most + 1
+    before: list[int] = []
+    row: list[int] = [*range(len(other) + 1)]
+    for n, letter in enumerate(one):
+        last, before, row = before, row, [n + 1]
+        for k, opposite in enumerate(other):
+            steps: int = min(before[k + 1] + 1, row[k] + 1, before[k] + (letter != opposite))
+            if n and k and letter == other[k - 1] and one[n - 1] == opposite:
+                steps = min(steps, last[k - 1] + 1)
+            row.append(steps)
+    return row[-1]
+
+
+def most_alike(name: str, known: Iterable[str], likeness: float) -> list[str]:
+    """Return the known names most alike, best first, for a search.
 
     `likeness`, from 0 to 1, is the share of a name that must agree.
     """
@@ -43,19 +90,14 @@ def did_you_mean(near: Sequence[str]) -> str:
     return f" Did you mean {' or '.join(filter(None, (', '.join(near[:-1]), near[-1])))}?"
 
 
-def one_letter_off(name: str, other: str) -> bool:
-    """Return True if one name becomes the other by adding, removing or replacing one letter, or by swapping two
-    neighbours.
-    """
-    if name == other:
-        return False
-    short, long = sorted((name, other), key=len)
-    at = next((n for n, (one, two) in enumerate(zip(short, long, strict=False)) if one != two), len(short))
-    if len(short) < len(long):
-        return short[at:] == long[at + 1 :]
-    return short[at + 1 :] == long[at + 1 :] or (
-        short[at + 1] + short[at] == long[at : at + 2] and short[at + 2 :] == long[at + 2 :]
-    )
+def instead(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """Return what to append to a sentence on an unknown name: the nearest known ones, otherwise another sentence."""
+    return did_you_mean(near_names(name, known)) or (otherwise and f" {otherwise}")
+
+
+def one_of(name: str, known: Collection[str]) -> str:
+    """Return what to append to a sentence on an unknown name: the nearest known ones, otherwise all of them."""
+    return instead(name, known, f"Use one of: {', '.join(known)}.")
 
 
 def ago(seconds: float) -> str:

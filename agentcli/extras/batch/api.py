@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import INTERRUPTED, InputError, UsageError, in_words
 from agentcli.core.tasks import start_task
-from agentcli.core.text.words import did_you_mean, near_names
+from agentcli.core.text.words import instead
 from agentcli.extras.batch.driver import Driver
 from agentcli.extras.batch.examination import examined
 from agentcli.extras.batch.plan import WORKERS, Plan, name_of
@@ -126,7 +126,7 @@ def _check(options: Mapping[str, Any]) -> None:
     known = BatchOptions.__annotations__
     for name in options:
         if name not in known:
-            raise UsageError(f"Unknown option {name!r}.{did_you_mean(near_names(name, known))}")
+            raise UsageError(f"Unknown option {name!r}.{instead(name, known)}")
     if options.get("attempts", 1) > 1 and not options.get("check"):
         raise UsageError("attempts needs a check that decides which attempt is right.")
 

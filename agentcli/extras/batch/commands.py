@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from agentcli.core.errors import InputError, UsageError
-from agentcli.core.text.words import did_you_mean, near_names, plural
+from agentcli.core.text.words import instead, plural
 from agentcli.extras.batch import mirrors
 from agentcli.extras.batch.comparison import as_json, compared, in_lines, sides_of
 from agentcli.extras.batch.display import run_shown
@@ -237,6 +237,5 @@ def _with_tasks(batch: Batch, ids: Sequence[str]) -> Batch:
     """Return the batch if it has all these tasks. Raises InputError if one is missing."""
     for id in ids:
         if id not in batch.tasks:
-            near = did_you_mean(near_names(id, batch.tasks))
-            raise InputError(f"Unknown task {id!r} in {batch.out}.{near}")
+            raise InputError(f"Unknown task {id!r} in {batch.out}.{instead(id, batch.tasks)}")
     return batch

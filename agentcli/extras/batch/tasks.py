@@ -13,7 +13,7 @@ from typing import Any, Literal
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError, in_words
 from agentcli.core.text.encodings import readable
-from agentcli.core.text.words import did_you_mean, near_names
+from agentcli.core.text.words import instead
 from agentcli.extras.batch.mirrors import is_url
 from agentcli.frontends.features import FEATURES
 from agentcli.permissions.rules import in_own_names, parse_rules
@@ -130,7 +130,7 @@ def chosen(tasks: Sequence[Task], ids: Iterable[str]) -> tuple[Task, ...]:
     known = [task.id for task in tasks]
     for id in wanted:
         if id not in known:
-            raise InputError(f"Unknown task {id!r}.{did_you_mean(near_names(id, known))}")
+            raise InputError(f"Unknown task {id!r}.{instead(id, known)}")
     return tuple(task for task in tasks if not wanted or task.id in wanted)
 
 
@@ -143,7 +143,7 @@ def _object(line: str) -> Mapping[str, Any]:
         raise InputError("not a JSON object.")
     for name, value in raw.items():
         if name not in _KINDS:
-            raise InputError(f"unknown key {name!r}.{did_you_mean(near_names(name, _KINDS))}")
+            raise InputError(f"unknown key {name!r}.{instead(name, _KINDS)}")
         kinds = _KINDS[name]
         wrong = not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)
         if wrong or (name in _LIMITS and not value >= 0):

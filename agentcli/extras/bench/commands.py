@@ -11,7 +11,7 @@ from pathlib import Path
 from agentcli.core.errors import AgentError, CredentialsError, InputError, UsageError
 from agentcli.core.sanitise import safe
 from agentcli.core.text.secrets import known_secrets
-from agentcli.core.text.words import plural
+from agentcli.core.text.words import one_of, plural
 from agentcli.extras.batch.comparison import as_json as compared_as_json
 from agentcli.extras.batch.comparison import in_lines
 from agentcli.extras.batch.display import run_shown
@@ -54,7 +54,7 @@ def _bench(asked: BenchFlags) -> Bench:
     wanted = [id for id in asked.only.split(",") if id]
     for id in wanted:
         if id not in [task.id for task in found]:
-            raise InputError(f"There is no task {id!r} in the set. It has: {', '.join(task.id for task in found)}.")
+            raise InputError(f"There is no task {id!r} in the set.{one_of(id, [task.id for task in found])}")
     chosen = [task for task in found if not wanted or task.id in wanted]
     prompts = {name: "" if name == "built-in" else text_of(Path(name)) for name in asked.prompts or ()}
     each = variants(tuple(dict.fromkeys(asked.models or ())), prompts, asked.settings or ())

@@ -22,7 +22,7 @@ from typing import Any
 from agentcli.core.annotation import fields_of
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, in_words
-from agentcli.core.text.words import did_you_mean, near_names
+from agentcli.core.text.words import instead
 from agentcli.system import probe
 from agentcli.system.git import git
 
@@ -92,7 +92,7 @@ def read(path: Path) -> TaskFile:
         raise InputError(f"Can't read the task {path}: {in_words(error)}.") from error
     for name in header:
         if name not in _HEADER:
-            raise InputError(f"{path}: unknown key {name!r}.{did_you_mean(near_names(name, _HEADER))}")
+            raise InputError(f"{path}: unknown key {name!r}.{instead(name, _HEADER)}")
     parts = dict(zip(rest[::2], rest[1::2], strict=True))
     for name in ("prompt", CHECK):
         if name not in parts:

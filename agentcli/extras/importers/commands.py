@@ -13,7 +13,7 @@ from typing import Any
 import typer
 
 from agentcli.core.errors import InputError, UsageError
-from agentcli.core.text.words import did_you_mean, near_names, plural
+from agentcli.core.text.words import one_of, plural
 from agentcli.extras.importers import config
 from agentcli.extras.importers.config.import_run import ImportPlan, carry_out, import_plan, lines
 from agentcli.extras.importers.flags import ImportFlags
@@ -86,7 +86,7 @@ def _sources(
     """
     paths, program = asked.paths or (), asked.program
     if program and program not in PROGRAMS:
-        raise UsageError(f"Can't import from {program!r}. Use one of: {', '.join(PROGRAMS)}.")
+        raise UsageError(f"Can't import from {program!r}.{one_of(program, PROGRAMS)}")
     if not paths and not program:
         raise UsageError(f"Which sessions? Give files or folders, or use --from {'|'.join(PROGRAMS)}.")
     found: list[Candidate] = []
@@ -192,8 +192,7 @@ def import_config(programs: list[str] | None, dry_run: bool, yes: bool, json: bo
     """Import the configuration of other programs."""
     for name in programs or ():
         if name not in config.PROGRAMS:
-            near = did_you_mean(near_names(name, config.PROGRAMS)) or f" There are: {', '.join(config.PROGRAMS)}."
-            raise UsageError(f"There is no program {name!r} to import from.{near}")
+            raise UsageError(f"There is no program {name!r} to import from.{one_of(name, config.PROGRAMS)}")
     program = program_of(Options(cwd=cwd))
     plan = import_plan(program, programs or list(config.PROGRAMS))
     if json:

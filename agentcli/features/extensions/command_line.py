@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentcli.core.errors import InputError, UsageError
+from agentcli.core.text.words import instead
 from agentcli.program.command_line import program_of
 from agentcli.program.command_line.flags import InFolder, Json, Trust
 from agentcli.program.command_line.output import confirmed, say, say_json
@@ -100,7 +101,9 @@ def remove(name: Name) -> None:
     folder = _folder()
     there = [path for path in (folder / f"{name}.py", folder / f"{name}{PACKAGE}", folder / name) if probe.exists(path)]
     if not there or Path(name).name != name:
-        raise InputError(f"There is no extension {name} in {folder}.")
+        raise InputError(
+            f"There is no extension {name} in {folder}.{instead(name, [path.stem for path in folder.glob('*.py')])}"
+        )
     tests = [path for path in [folder / f"test_{name}.py"] if probe.exists(path)]
     for path in [*there, *tests]:
         shutil.rmtree(path) if probe.is_dir(path) else path.unlink()

@@ -20,6 +20,7 @@ from agentcli.core.event import Emit
 from agentcli.core.sanitise import safe
 from agentcli.core.tasks import start_task
 from agentcli.core.text.truncate import clip
+from agentcli.core.text.words import one_of
 from agentcli.extension import Answer
 from agentcli.extension import Command as Use
 from agentcli.features.extensions.context import SessionContext, Shown
@@ -173,7 +174,7 @@ def _value(one: Parameter, word: str) -> Any:
     kinds = {Scalar.WHOLE: (int, "a whole number"), Scalar.NUMBER: (float, "a number")}
     if isinstance(one.kind, Choice):
         if word not in one.values:
-            raise UsageError(f"{one.name} must be one of {', '.join(one.values)}, not {word!r}.")
+            raise UsageError(f"Unknown {one.name} {word!r}.{one_of(word, one.values)}")
         return next(value for value in one.kind.values if str(value) == word)
     make, what = kinds.get(one.kind, (str, ""))
     try:

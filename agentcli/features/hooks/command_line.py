@@ -9,7 +9,7 @@ import typer
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import UsageError
-from agentcli.core.text.words import did_you_mean, near_names
+from agentcli.core.text.words import one_of
 from agentcli.features.hooks.files import EVENTS
 from agentcli.program.command_line import program_of
 from agentcli.program.command_line.flags import InFolder, Json, taking
@@ -73,8 +73,7 @@ def try_hooks(
     from agentcli.features.hooks import trying
 
     if event not in EVENTS:
-        near = did_you_mean(near_names(event, EVENTS)) or f" There are: {', '.join(EVENTS)}."
-        raise UsageError(f"Unknown event {event!r}.{near}")
+        raise UsageError(f"Unknown event {event!r}.{one_of(event, EVENTS)}")
     program = program_of(Options(cwd=asked.cwd, trust=asked.trust))
     call = trying.call_of(asked.tool, _object(asked.given, "--input")) if asked.tool else None
     ran = trying.run_hooks(program, event, asked.matched, call, _object(asked.fields, "--fields"))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
 from agentcli.core.sanitise import safe_line
-from agentcli.core.text.words import did_you_mean, near_names
+from agentcli.core.text.words import instead, one_of
 from agentcli.program.definition import Definition
 from agentcli.system.regular_file import Missing, Unusable, read_text
 
@@ -258,7 +258,7 @@ class _Reading:
         for name, groups in raw.items():
             event = own.get(name, str(name))
             if event not in EVENTS:
-                near = did_you_mean(near_names(event, EVENTS))
+                near = instead(event, EVENTS)
                 self.notes.append(f"Event {safe_line(event)[:60]} is not supported; its hooks never run.{near}")
             elif not isinstance(groups, list):
                 self._note(f"{event} is not a list: its hooks do not run.")
@@ -345,7 +345,7 @@ def _hook(entry: Mapping[str, Any], timeout: float) -> Hook:
         raise ConfigError(f"hooks: {wrong[0]} = {entry[wrong[0]]!r} is not valid. A hook has {', '.join(_TYPES)}.")
     hook = Hook(**{"event": "", "command": "", "timeout": timeout, **entry})
     if hook.event not in _KNOWN:
-        raise ConfigError(f"hooks: there is no event {hook.event!r}. Use one of: {', '.join(_KNOWN)}.")
+        raise ConfigError(f"hooks: there is no event {hook.event!r}.{one_of(hook.event, _KNOWN)}")
     if not hook.command:
         raise ConfigError(f"hooks: a hook for {hook.event} has no command.")
     try:

@@ -13,7 +13,7 @@ import typer
 
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import display_path, safe, safe_line
-from agentcli.core.text.words import did_you_mean, near_names
+from agentcli.core.text.words import instead
 from agentcli.features.mcp.transport import NAMES, STDIO, TRANSPORTS, Kind, reaching
 from agentcli.program.command_line import program_of
 from agentcli.program.command_line.flags import InFolder, Json
@@ -273,8 +273,7 @@ def _row(program: Program, name: str) -> dict[str, Any]:
 def _chosen(program: Program, name: str) -> Any:
     known = _servers(program).configured().servers
     if name not in known:
-        near = did_you_mean(near_names(name, known))
-        raise InputError(f"Unknown server {name!r}.{near or ' `agentcli mcp list` lists them.'}")
+        raise InputError(f"Unknown server {name!r}.{instead(name, known, '`agentcli mcp list` lists them.')}")
     return known[name]
 
 

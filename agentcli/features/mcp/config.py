@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.json_comments import without_comments
-from agentcli.core.text.words import did_you_mean, near_names
+from agentcli.core.text.words import instead
 from agentcli.features.mcp.names import GEMINI, PROJECT_FILES, SERVER_NAME, USER_FILE
 from agentcli.features.mcp.transport import HTTP, NAMES, STDIO, WRITTEN, Transport, reaching
 from agentcli.program.files import project_files
@@ -249,7 +249,7 @@ def _unknown(name: str, given: Mapping[str, Any]) -> list[str]:
     found = []
     for key in given:
         if key not in _FIELDS:
-            near = did_you_mean(near_names(key, _FIELDS))
+            near = instead(key, _FIELDS)
             found.append(f'Unknown field "{safe_line(key)}" of server {name} is ignored.{near}')
     if given.get("trust") is True:
         found.append(

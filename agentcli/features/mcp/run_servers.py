@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentcli.core.errors import ConfigError, InputError
 from agentcli.core.mcp_servers import Elicitation, ElicitedField, ServerState
-from agentcli.core.text.words import did_you_mean, near_names
+from agentcli.core.text.words import instead
 from agentcli.core.tool import Choice, Question
 from agentcli.features.mcp.config import (
     Definitions,
@@ -81,8 +81,8 @@ class RunServers:
         known = {server.name: server for server in self._sorted()[0]}
         server = known.get(name) or self.configured().servers.get(name)
         if server is None:
-            near = did_you_mean(near_names(name, self.configured().servers))
-            raise InputError(f"Unknown server {name!r}.{near or ' `agentcli mcp list` lists them.'}")
+            hint = instead(name, self.configured().servers, "`agentcli mcp list` lists them.")
+            raise InputError(f"Unknown server {name!r}.{hint}")
         if not server.transport.has_login:
             raise InputError(f"Server {name} takes no login: only a server at a web address does.")
         if name not in known:

@@ -13,7 +13,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
 from agentcli.core.model import Source
 from agentcli.core.sanitise import safe_line
-from agentcli.core.text.words import did_you_mean, near_names
+from agentcli.core.text.words import instead
 from agentcli.core.tool import ToolLimits
 from agentcli.program.feature import Row
 from agentcli.program.project import Project
@@ -62,9 +62,9 @@ def chosen(value: str) -> Chosen:
         return Chosen()
     engine = ENGINES.get(name)
     if engine is None:
-        near = did_you_mean(near_names(name, ["off", VENDOR, *ENGINES]))
-        kinds = ", ".join(["off", VENDOR, *ENGINES])
-        raise ConfigError(f"tools.web_search is {safe_line(value)!r}. Use {kinds}.{near}")
+        kinds = ["off", VENDOR, *ENGINES]
+        near = "" if name in kinds else instead(name, kinds)
+        raise ConfigError(f"tools.web_search is {safe_line(value)!r}. Use {', '.join(kinds)}.{near}")
     if not (address or engine.address):
         raise ConfigError(f"tools.web_search needs the address: {name} https://search.example.org")
     if address and not re.fullmatch(r"https?://[^\s?#]+", address):

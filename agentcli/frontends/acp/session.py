@@ -151,7 +151,7 @@ class EditorSession:
             lambda server: any(state.name == server for state in self.session.servers),
         )
         if unknown:
-            raise no_command(unknown, not self.project.unloaded())
+            raise no_command(unknown, not self.project.unloaded(), self.project.commands.everywhere)
 
     def cancel(self) -> None:
         """Interrupt the running turn, if any."""

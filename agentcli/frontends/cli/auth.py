@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentcli.core.errors import UsageError
+from agentcli.core.text.words import one_of
 from agentcli.frontends.opening import program_of
 from agentcli.program.command_line.output import say
 from agentcli.program.command_line.printing import Column, print_table
@@ -95,7 +96,7 @@ def _settings(program: Program, provider: str) -> ProviderSettings:
     """Return a provider's settings. Raises UsageError for an unknown one."""
     known = _providers(program)
     if provider not in known:
-        raise UsageError(f"Unknown provider {provider!r}. Use one of: {', '.join(known)}.")
+        raise UsageError(f"Unknown provider {provider!r}.{one_of(provider, known)}")
     return known[provider]
 
 

@@ -14,6 +14,7 @@ import typer
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import safe
+from agentcli.core.text.words import one_of
 from agentcli.frontends.opening import project_of
 from agentcli.program.command_line.flags import InProject, taking
 from agentcli.program.command_line.output import aside, say
@@ -92,7 +93,7 @@ def _format(asked: ExportFlags) -> str:
 
     format, output = asked.format, asked.output
     if format and format not in FORMATS:
-        raise UsageError(f"There is no format {format!r}. Use one of: {', '.join(FORMATS)}.")
+        raise UsageError(f"There is no format {format!r}.{one_of(format, FORMATS)}")
     if asked.install and (output or format not in AGENTS):
         raise UsageError(f"--install needs -f {' or '.join(AGENTS)}, and no -o.")
     try:

@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 
 from agentcli import manual
 from agentcli.core.errors import InputError, UsageError
-from agentcli.core.text.words import did_you_mean, near_names, plural
+from agentcli.core.text.words import instead, near_names, plural
 from agentcli.manual.searching import Section
 from agentcli.manual.searching import search as search_manual
 from agentcli.program.command_line.output import page, say
@@ -25,7 +25,7 @@ _MATCHES = 3
 """Lines shown of a section that was found."""
 _SECTIONS = 5
 """Maximum sections shown by a search."""
-_ALIKE = 0.7
+_TOPICS = "`agentcli help` lists its topics."
 
 
 def help_command(
@@ -106,7 +106,7 @@ def _print_answer(text: str, commands: Sequence[str]) -> None:
     found = search_manual(bare)
     if not lines and not found:
         names = [*manual.TOPICS, *commands, *(f"/{name}" for name in slash.all)]
-        raise InputError(f"The manual has nothing on {text!r}.{did_you_mean(near_names(text, names, _ALIKE)[:1])}")
+        raise InputError(f"The manual has nothing on {text!r}.{instead(text, names, _TOPICS)}")
     for line in lines:
         for row in drawn(line):
             print(row)
@@ -118,7 +118,7 @@ def _print_answer(text: str, commands: Sequence[str]) -> None:
 def _mistyped(words: Sequence[str], commands: Mapping[str, object]) -> bool:
     """Return True if the words look like a group's command with a mistake in its name."""
     group = commands.get(words[0])
-    return isinstance(group, TyperGroup) and len(words) == 2 and bool(near_names(words[1], group.commands, _ALIKE))
+    return isinstance(group, TyperGroup) and len(words) == 2 and bool(near_names(words[1], group.commands))
 
 
 def _settings(name: str) -> Iterator[str]:
@@ -134,7 +134,7 @@ def _print_found(text: str) -> None:
         raise UsageError("Which words? agentcli help --search WORDS")
     found = search_manual(text)
     if not found:
-        raise InputError(f"The manual does not contain {text!r}. `agentcli help` lists its topics.")
+        raise InputError(f"The manual does not contain {text!r}. {_TOPICS}")
     _print_sections(found)
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence, Set
 
 from agentcli.core.errors import UsageError
-from agentcli.core.text.words import one_letter_off
+from agentcli.core.text.words import near_names
 from agentcli.frontends.cli.completion import command_paths
 
 _KEYS = "`agentcli auth set` stores a key, `agentcli auth remove` removes it."
@@ -42,7 +42,7 @@ def refuse_other(word: str, commands: Set[str]) -> None:
 def _objection(word: str, commands: Set[str]) -> str:
     if not re.fullmatch(r"[a-z][a-z0-9-]*", word):
         return ""
-    if near := [command for command in sorted(commands) if one_letter_off(word, command)]:
+    if near := near_names(word, sorted(commands)):
         said = f"Unknown command {word!r}. Did you mean `agentcli {near[0]}`?"
     elif word in _ELSEWHERE:
         said = f"{word!r} is not a command of agentcli. {_ELSEWHERE[word].format(word=word)}".strip()

@@ -24,7 +24,7 @@ from typer.main import get_command_name
 from agentcli import __version__
 from agentcli.core.annotation import hints_of
 from agentcli.core.errors import UsageError
-from agentcli.core.text.words import did_you_mean, near_names
+from agentcli.core.text.words import did_you_mean, instead, near_names
 from agentcli.frontends.cli.arguments import prepared
 from agentcli.frontends.opening import program_of
 from agentcli.program.command_line import OPENER
@@ -152,7 +152,7 @@ def _complaint(error: typer.TyperException) -> str:
     else:
         message = error.format_message().replace("Value error, ", "")
     if message.startswith("No such option"):
-        meant = did_you_mean(_near_options(error))
+        meant = did_you_mean(_near_options(getattr(error, "option_name", ""), context))
         if command in ("agentcli", "agentcli resume") and (ours := _ELSEWHERE.get(getattr(error, "option_name", ""))):
             meant = f" Here it is {ours}."
         if not meant and command == "agentcli mcp add":
@@ -160,17 +160,23 @@ def _complaint(error: typer.TyperException) -> str:
         message = f"{error.message}.{meant}"
     if command == "agentcli" and message.startswith("Got unexpected extra argument"):
         message += ": put quotes around a prompt of several words."
-    message = message.removesuffix("?.") + "?" * message.endswith("?.")
+    if unknown := _NO_COMMAND.match(message):
+        message = unknown[0] + instead(unknown[1], context.command.commands)
+    if unknown := _NO_CHOICE.search(message):
+        message += instead(unknown[1], re.findall(r"'(.+?)'", unknown[2]))
     return f"{message}{'' if message.endswith(('.', '?')) else '.'} See `{command} --help`."
 
 
-def _near_options(error: Any) -> list[str]:
-    """Return the options similar to an unknown one; typer also suggests options that have little in common with it."""
-    named = {option.lstrip("-"): option for option in error.possibilities or ()}
-    return [named[name] for name in near_names(error.option_name.lstrip("-"), named, _ALIKE)]
+_NO_COMMAND = re.compile(r"No such command '(.*?)'\.")
+_NO_CHOICE = re.compile(r"'([^']*)' is not one of (.*)")
 
 
-_ALIKE = 0.6
+def _near_options(name: str, context: Any) -> list[str]:
+    """Return the options of a command that are near to an unknown long one."""
+    options = [name for option in context.command.params for name in option.opts if name.startswith("--")]
+    return [f"--{near}" for near in near_names(name[2:], [each[2:] for each in options])] if name[2:] else []
+
+
 _ELSEWHERE: Mapping[str, str] = {
     **dict.fromkeys(("--dangerously-skip-permissions", "--yolo", "-y"), "--mode yolo"),
     "--dangerously-bypass-approvals-and-sandbox": "--mode yolo",

@@ -12,6 +12,7 @@ from agentcli.agent.settings import EFFORTS
 from agentcli.core.errors import UsageError
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODE_SUMMARIES, MODES
+from agentcli.core.text.words import one_of
 from agentcli.frontends.commands.base import CommandContext, terminal_command
 from agentcli.frontends.terminal.dialogs.dialogs import start_of
 from agentcli.frontends.terminal.style import THEMES, choose_theme, count
@@ -107,7 +108,7 @@ async def effort(context: CommandContext, level: str) -> None:
             return
         level = levels[chosen]
     if level not in levels:
-        raise UsageError(f"Unknown effort {level}. Use one of: {', '.join(levels)}.")
+        raise UsageError(f"Unknown effort {level}.{one_of(level, levels)}")
     builder.effort = "" if level == OWN else level
     name = context.session.core.model.name
     unused = f" {name} does not think, so it has no effect." if context.session.core.model.thinking == "none" else ""
@@ -140,7 +141,7 @@ async def theme(context: CommandContext, name: str) -> None:
             return
         name = THEMES[chosen]
     if name not in THEMES:
-        raise UsageError(f"Unknown theme {name}. Use one of: {', '.join(THEMES)}.")
+        raise UsageError(f"Unknown theme {name}.{one_of(name, THEMES)}")
     context.look = replace(context.look, theme=choose_theme(name, os.environ, context.look.light))
     context.say(f"Theme {name} for this session. Make it permanent: `agentcli config set ui.theme {name}`.")
 

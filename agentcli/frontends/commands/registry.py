@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, get_args
 
 from agentcli import manual
 from agentcli.core.errors import UsageError
-from agentcli.core.text.words import ALIKE, did_you_mean, name_and_argument, near_names
+from agentcli.core.text.words import did_you_mean, name_and_argument, near_names
 from agentcli.frontends.commands import extensions, peers
 from agentcli.frontends.commands.base import CommandContext
 from agentcli.frontends.commands.outputs import Drawn, perform
@@ -97,7 +97,7 @@ class SlashCommands:
             return found
         if instead := peers.INSTEAD.get(name):
             raise UsageError(f"/{name} is not a command of agentcli. {instead}")
-        near = near_names(name.lower(), self.all, ALIKE)
+        near = near_names(name, self.all)
         hint = did_you_mean([f"/{one}" for one in near]) or " Type /help for the list."
         raise UsageError(f"Unknown command /{name}.{hint}")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe_line
-from agentcli.core.text.words import did_you_mean, near_names
+from agentcli.core.text.words import instead
 from agentcli.frontends.commands.base import CommandContext, terminal_command
 from agentcli.frontends.terminal.dialogs.dialogs import start_of
 from agentcli.manual import page
@@ -86,8 +86,9 @@ def _matching(found: Sequence[Setting], words: str) -> Sequence[Setting]:
     """Return the settings that contain all words. Raises UsageError without a match."""
     listed = [one for one in found if all(word in f"{one.key} {_about(one)}".lower() for word in words.lower().split())]
     if not listed:
-        near = did_you_mean(near_names(words.split()[0], [one.key for one in found]))
-        raise UsageError(f"No setting contains {words}.{near or ' /config lists them.'}")
+        raise UsageError(
+            f"No setting contains {words}.{instead(words.split()[0], [one.key for one in found], '/config lists them.')}"
+        )
     return listed
 
 

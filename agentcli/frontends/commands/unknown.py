@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from agentcli.core.errors import InputError
+from agentcli.core.text.words import did_you_mean, near_names
 from agentcli.frontends.commands import peers
 
 _MEANT = re.compile(r"/(?:([a-z][a-z-]*)|([a-z][\w-]*(?::[a-z][\w-]*)+)(?:[ \t].*)?)")
@@ -34,8 +35,9 @@ def unknown_command(text: str, is_known: Callable[[str], bool], is_server: Calla
     return "" if not name or is_known(name) or (colon and is_server(server)) else name
 
 
-def no_command(name: str, trusted: bool) -> InputError:
+def no_command(name: str, trusted: bool, commands: Iterable[str]) -> InputError:
     """Return the refusal of an unknown command, for a prompt that may be meant as text."""
     unread = "" if trusted else " This folder is not trusted, so its commands are not read; --trust reads them."
-    known = f" {said}" if (said := peers.hint(name)) else ""
+    near = [f"/{each}" for each in near_names(name, commands)]
+    known = f" {said}" if (said := peers.hint(name)) else did_you_mean(near)
     return InputError(f"Unknown command /{name}.{known}{unread} Put a space before it to send it as text.")

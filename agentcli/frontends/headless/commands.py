@@ -117,7 +117,7 @@ def _refuse_unknown(text: str, project: Program) -> None:
 
     unknown = unknown_command(text, is_known, is_server)
     if unknown:
-        raise no_command(unknown, project.trusted)
+        raise no_command(unknown, project.trusted, _commands(project).everywhere)
 
 
 _COMMAND = re.compile(r"/[a-z][a-z-]*(?:\s|$)")

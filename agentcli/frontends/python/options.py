@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import UsageError
-from agentcli.core.text.words import did_you_mean, near_names
+from agentcli.core.text.words import instead
 from agentcli.frontends.opening import program_of
 from agentcli.frontends.python.asking import answering, approving
 from agentcli.program.config.toml import toml_value
@@ -74,7 +74,7 @@ def checked(given: Mapping[str, Any]) -> Given:
     known = RunOptions.__annotations__
     for name in given:
         if name not in known:
-            raise UsageError(f"Unknown option {name!r}.{did_you_mean(near_names(name, known))}")
+            raise UsageError(f"Unknown option {name!r}.{instead(name, known)}")
     values = {}
     for name, flag in _FLAGS.items():
         if (value := given.get(name)) is not None:

@@ -17,7 +17,8 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError, in_words
 from agentcli.core.setting import ADDED, ENTRIES_ADDED
 from agentcli.core.text.encodings import is_binary, readable
-from agentcli.program.config.coerce import Layer, coerce, near
+from agentcli.core.text.words import instead
+from agentcli.program.config.coerce import Layer, coerce
 from agentcli.program.config.general import General
 from agentcli.program.config.schema import ALIASES, TABLES, Schema, Tables, put, split
 from agentcli.program.files import is_settings_file
@@ -63,7 +64,7 @@ class Config:
             raise ConfigError(
                 f"{key!r} is no longer a setting: agentcli uses a fixed value. Remove it from your config.toml."
             )
-        raise ConfigError(f"Unknown setting {key!r}.{near(key, values)}")
+        raise ConfigError(f"Unknown setting {key!r}.{instead(key, values, '`agentcli config show` lists them.')}")
 
     def items(self) -> Iterator[tuple[str, Any]]:
         """Yield every key with its current value, in the order of the sections."""
@@ -160,7 +161,7 @@ class _Merged:
         elif schema.is_section(key):
             raise ConfigError(f"{given}{layer.place(key)} must be a table, not {raw!r}.")
         else:
-            hint = near(given, schema.places)
+            hint = instead(given, schema.places)
             self._report_unknown(f"Unknown setting {given!r} in {layer.origin} is ignored.{hint}", layer)
         return ""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
@@ -12,7 +12,7 @@ from agentcli.core.annotation import Choice, Fields, Items, Kind, Maybe, Noted, 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
 from agentcli.core.setting import NOT_NEGATIVE, Range
-from agentcli.core.text.words import did_you_mean, near_names
+from agentcli.core.text.words import instead
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,8 @@ def coerce(key: str, declared: Kind, raw: Any, layer: Layer) -> Any:
     if not layer.typed and isinstance(kind, Items) and isinstance(value, str):
         value = [part.strip() for part in value.split(",") if part.strip()]
     if not _accepts(kind, value):
-        raise ConfigError(f"{key}{layer.place(key)} must be {_describe(kind)}, not {value!r}.")
+        near = instead(str(value), map(str, kind.values)) if isinstance(kind, Choice) else ""
+        raise ConfigError(f"{key}{layer.place(key)} must be {_describe(kind)}, not {value!r}.{near}")
     if wrong := [number for number in _numbers(kind, value) if number not in allowed]:
         expected = "numbers" if isinstance(kind, Items) or isinstance(value, Mapping) else _describe(kind)
         raise ConfigError(f"{key}{layer.place(key)} must be {expected} {allowed}, not {wrong[0]!r}.")
@@ -135,8 +136,3 @@ def _describe(kind: Kind) -> str:
             return f"a table in which each value is {_NAMES[of]}"
         case _:
             return "a table"
-
-
-def near(key: str, known: Iterable[str]) -> str:
-    """Return a question with the nearest known keys; empty if none is near."""
-    return did_you_mean(near_names(key, known))

@@ -16,7 +16,8 @@ from agentcli.core.annotation import Choice, Kind, Scalar, Table, fields_of
 from agentcli.core.errors import ConfigError
 from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.setting import NEVER, Access, access
-from agentcli.program.config.coerce import Layer, coerce, near, parse_value
+from agentcli.core.text.words import instead
+from agentcli.program.config.coerce import Layer, coerce, parse_value
 from agentcli.program.config.general import General
 from agentcli.providers.registry import SERVERS
 from agentcli.providers.settings import ProviderSettings
@@ -166,7 +167,7 @@ def put(tables: Tables, key: str, raw: Any, layer: Layer) -> str:
         names = [f"{table}.{owner}.{name}" for name in known]
         if field in _OTHERWISE and _OTHERWISE[field] in known:
             names = [f"{table}.{owner}.{_OTHERWISE[field]}"]
-        return f"Unknown setting {key!r} in {layer.origin} is ignored.{near(key, names)}"
+        return f"Unknown setting {key!r} in {layer.origin} is ignored.{instead(key, names)}"
     there = tables[table].setdefault(owner, {})
     if field == "prices" and isinstance(dated := _value(raw, layer), list):
         there[field] = tuple(_dated_prices(key, each, layer) for each in dated)

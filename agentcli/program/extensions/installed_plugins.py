@@ -14,6 +14,7 @@ from typing import Any
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError, InputError
 from agentcli.core.sanitise import safe_line
+from agentcli.core.text.words import instead
 from agentcli.program.extensions import PLUGINS_FILE
 from agentcli.program.extensions.plugin_source import canonical, found_at
 from agentcli.program.extensions.plugins import DATA, Plugin, digest, read_plugin, remove_caches
@@ -155,7 +156,9 @@ class Plugins:
     def _known(self, name: str) -> None:
         known = self._entries()
         if name not in known:
-            raise InputError(f"Unknown plugin {safe_line(name)}. Installed: {', '.join(known) or 'none'}.")
+            raise InputError(
+                f"Unknown plugin {safe_line(name)}.{instead(name, known, '`agentcli plugins list` lists them.')}"
+            )
 
     def _installed(self, name: str, entry: Mapping[str, Any]) -> Installed:
         link = entry.get("link") is True

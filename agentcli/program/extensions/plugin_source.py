@@ -17,7 +17,7 @@ from agentcli.agent.project.places import read_text
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.sanitise import safe_line
-from agentcli.core.text.words import did_you_mean, near_names
+from agentcli.core.text.words import instead
 from agentcli.system import probe
 from agentcli.system.programs import find_program, hardened
 from agentcli.system.regular_file import Unusable
@@ -57,7 +57,7 @@ def found_at(source: str, place: Path) -> Found:
     inside = _inside(folder, part)
     if inside is not None and inside != folder:
         return Found(inside, {})
-    more = did_you_mean(near_names(part, entries)) if entries else ""
+    more = instead(part, entries or ())
     raise InputError(f"{address} has no folder and lists no plugin {safe_line(part)}.{more}")
 
 

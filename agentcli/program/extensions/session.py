@@ -20,7 +20,7 @@ from agentcli.context.inject import wrap
 from agentcli.core.errors import AgentError, InputError, ToolError
 from agentcli.core.journal import Journal
 from agentcli.core.message import TYPED, Part, Text, ToolCall, ToolResult, reminder
-from agentcli.core.text.words import did_you_mean, name_and_argument, near_names
+from agentcli.core.text.words import instead, name_and_argument
 from agentcli.core.tool import UNKNOWN, ToolOutput
 from agentcli.permissions.rules import Rules, parse_rules
 from agentcli.program.extensions.discover import changes_since, with_nested
@@ -236,7 +236,7 @@ class SessionExtensions:
         known = {skill.name: skill for skill in self.found.skills.values() if skill.for_model}
         skill = known.get(name) or next((one for one in known.values() if one.name.endswith(f":{name}")), None)
         if skill is None:
-            near = did_you_mean(near_names(name, known))
+            near = instead(name, known)
             raise ToolError(f"There is no skill {name!r}.{near} Available: {', '.join(known) or 'none'}.")
         async with self._asking:
             text = await self._body(skill, given, call_id)

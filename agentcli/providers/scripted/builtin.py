@@ -8,6 +8,7 @@ from pathlib import Path
 from agentcli.core.errors import InputError
 from agentcli.core.message import Text, ToolCall, ToolResult
 from agentcli.core.model import ModelSpec, Request
+from agentcli.core.text.words import one_of
 from agentcli.providers.scripted.model import Reply, ScriptedModel, call, load, say
 from agentcli.system import probe
 
@@ -19,7 +20,7 @@ def scripted(spec: ModelSpec, *_settings: object) -> ScriptedModel:
         return ScriptedModel(spec, BUILT_IN[name](argument))
     path = Path(spec.id).expanduser()
     if not probe.is_file(path):
-        raise InputError(f"Unknown script {spec.id!r}: neither a file nor one of {', '.join(BUILT_IN)}.")
+        raise InputError(f"Unknown script {spec.id!r}: no file has this name.{one_of(spec.id, BUILT_IN)}")
     return ScriptedModel(spec, *load(path))
 
 

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from agentcli.core.text.secrets import is_secret_file
-from agentcli.core.text.words import NEAREST, did_you_mean, near_names
+from agentcli.core.text.words import NEAREST, did_you_mean, most_alike
 from agentcli.system import probe
 from agentcli.tools.lib import gitignore
 
@@ -37,7 +37,7 @@ def _same_name(path: Path, root: Path) -> list[Path]:
         return []
     wanted = str(path.relative_to(root))
     found = [name for name in _files(root) if os.path.basename(name).casefold() == path.name.casefold()]
-    return [root / name for name in near_names(wanted, found, 0)]
+    return [root / name for name in most_alike(wanted, found, 0)]
 
 
 def _files(root: Path) -> Iterator[str]:
@@ -58,5 +58,5 @@ def _alike(path: Path, root: Path) -> Iterator[Path]:
         names = list(islice(os.listdir(missing.parent), 5_000))
     except OSError:
         return
-    for name in near_names(missing.name, names, _LIKENESS):
+    for name in most_alike(missing.name, names, _LIKENESS):
         yield missing.parent / name

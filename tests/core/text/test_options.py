@@ -80,7 +80,8 @@ def test_a_time_that_is_refused_is_told_with_an_example(given: str, why: str) ->
     [
         ("--turns", "--turns needs a value: --turns N. Use /goal."),
         ("--check", "--check needs a value: --check 'pytest -q'. Use /goal."),
-        ("--chek x", "Unknown option --chek. Options: --check, --turns, --wait. Use /goal."),
+        ("--chek x", "Unknown option --chek. Did you mean --check? Use /goal."),
+        ("--until x", "Unknown option --until. Use one of: --check, --turns, --wait. Use /goal."),
     ],
 )
 def test_an_option_that_is_refused_is_told_with_what_there_is(argument: str, why: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentcli.core.text.words import did_you_mean, name_and_argument, near_names, one_letter_off, plural
+from agentcli.core.text.words import did_you_mean, instead, most_alike, name_and_argument, near_names, one_of, plural
 from tests.tables import each_row
 
 
@@ -36,36 +36,50 @@ def test_a_line_is_a_name_and_an_argument(line: str, parts: tuple[str, str]) -> 
     assert name_and_argument(line) == parts
 
 
-@each_row("name", ["sesions", "ssessions", "sessoins", "sessionss", "sessionz", "essions"])
-def test_one_letter_too_many_too_few_or_wrong_is_a_slip(name: str) -> None:
-    assert one_letter_off(name, "sessions")
+KNOWN = ("sessions", "stats", "tools", "todo", "fork", "ui.theme", "ui.keys", "claude-sonnet-5", "permissions")
 
 
-@each_row(("name", "other"), [("tools", "tools"), ("tests", "tools"), ("hello", "help"), ("", "ab")])
-def test_what_differs_in_more_is_none(name: str, other: str) -> None:
-    assert not one_letter_off(name, other)
+@each_row(
+    ("name", "near"),
+    [
+        ("sesions", ["sessions"]),
+        ("sessoins", ["sessions"]),
+        ("Sessionz", ["sessions"]),
+        ("ssession", ["sessions"]),
+        ("ui.them", ["ui.theme"]),
+        ("UI_KEYS", ["ui.keys"]),
+        ("theme", ["ui.theme"]),
+        ("claude-sonet", ["claude-sonnet-5"]),
+        ("perm", ["permissions"]),
+    ],
+)
+def test_a_slip_a_part_and_a_beginning_lead_to_the_name(name: str, near: list[str]) -> None:
+    assert near_names(name, KNOWN) == near
 
 
-def test_the_three_nearest_names_are_offered_best_first() -> None:
-    known = ("sessions", "session", "sensors", "seasons", "tools")
-    assert near_names("sesions", known) == ["sessions", "session", "seasons"]
-    assert near_names("xyz", known) == []
-    assert near_names("sesions", known, likeness=0.9) == ["sessions"]
+@each_row("name", ["foo", "", "pe", "hello", "security", "test", "kubernetes", "x" * 10_000])
+def test_a_name_that_is_near_to_none_leads_to_none(name: str) -> None:
+    assert near_names(name, KNOWN) == []
+
+
+def test_only_the_nearest_names_are_offered_and_at_most_three() -> None:
+    assert near_names("modle", ("mode", "model", "modular")) == ["mode", "model"]
+    assert near_names("mod", ("models", "moderate", "modify", "modular")) == ["models", "moderate", "modify"]
+    assert near_names("sesions", ("sessions", "seasons")) == ["sessions"]
+
+
+def test_an_unknown_name_is_answered_with_the_nearest_or_with_another_sentence() -> None:
+    assert instead("pln", ("ask", "plan"), "See `x`.") == " Did you mean plan?"
+    assert instead("foo", ("ask", "plan"), "See `x`.") == " See `x`."
+    assert instead("foo", ("ask", "plan")) == ""
+    assert one_of("foo", ("ask", "plan")) == " Use one of: ask, plan."
+
+
+def test_a_search_ranks_by_likeness() -> None:
+    assert most_alike("sesions", ("sessions", "session", "tools"), 0.9) == ["sessions"]
 
 
 def test_a_question_offers_the_names_and_nothing_is_asked_without_any() -> None:
     assert did_you_mean(["sessions", "session"]) == " Did you mean sessions or session?"
     assert did_you_mean(["a", "b", "c"]) == " Did you mean a, b or c?"
     assert did_you_mean([]) == ""
-
-
-@each_row(
-    ("name", "other", "near"),
-    [
-        ("ab", "ba", True), ("abc", "bac", True), ("abc", "acb", True), ("abc", "cba", False), ("abcd", "badc", False),
-        ("a", "b", True), ("abc", "axc", True), ("abc", "xbc", True), ("a", "", True), ("", "", False), ("ab", "a", True), ("abc", "a", False), ("abc", "axx", False),
-        ("abc", "abxy", False), ("abc", "bc", True), ("abcd", "abd", True), ("abcd", "bad", False),
-    ],
-)  # fmt: skip
-def test_a_slip_is_one_letter_or_two_neighbours(name: str, other: str, near: bool) -> None:
-    assert one_letter_off(name, other) is one_letter_off(other, name) is near

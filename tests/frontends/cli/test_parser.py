@@ -55,7 +55,7 @@ def test_only_the_command_that_is_asked_for_has_its_parameters_read() -> None:
 
 @pytest.mark.parametrize(
     ("words", "answer"),
-    [("keyz", "Did you mean keys"), ("sessions lst", r"No such command 'lst'\. Did you mean 'list'\?")],
+    [("keyz", "Did you mean keys"), ("sessions lst", r"No such command 'lst'\. Did you mean list\?")],
 )
 def test_help_on_what_is_neither_topic_nor_command_names_the_nearest(words: str, answer: str) -> None:
     with pytest.raises(AgentError, match=answer):
@@ -65,9 +65,16 @@ def test_help_on_what_is_neither_topic_nor_command_names_the_nearest(words: str,
 @each_row(
     ("words", "answer"),
     [
-        (["--modle", "x"], "No such option: --modle. Did you mean --mode or --model? See `agentcli --help`."),
+        (["--modle", "x"], "No such option: --modle. Did you mean --model or --mode? See `agentcli --help`."),
         (["--permission-mode", "plan"], "No such option: --permission-mode. Here it is --mode. See `agentcli --help`."),
         (["--yolo", "-p", "x"], "No such option: --yolo. Here it is --mode yolo. See `agentcli --help`."),
+        (["--mdoe", "x"], "No such option: --mdoe. Did you mean --mode? See `agentcli --help`."),
+        (["--foo"], "No such option: --foo. See `agentcli --help`."),
+        (
+            ["stats", "--by", "dya"],
+            "Invalid value for '--by': 'dya' is not one of 'day', 'project', 'model', 'tool', 'account'. "
+            "Did you mean day? See `agentcli stats show --help`.",
+        ),
         (["-r", "x"], "No such option: -r. Here it is `agentcli resume`. See `agentcli --help`."),
         (["sessions", "list", "--repo"], "No such option: --repo. See `agentcli sessions list --help`."),
         (["sessions", "list", "-z"], "No such option: -z. See `agentcli sessions list --help`."),

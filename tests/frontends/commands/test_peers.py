@@ -44,7 +44,7 @@ def test_what_does_not_exist_names_what_there_is(name: str) -> None:
 
 
 def test_a_run_without_a_terminal_names_our_command() -> None:
-    assert str(no_command("usage", trusted=True)).startswith("Unknown command /usage. It is /cost here. Put")
+    assert str(no_command("usage", True, ())).startswith("Unknown command /usage. It is /cost here. Put")
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_run_without_a_terminal_names_our_command() -> None:
     [
         ("exprot", "Did you mean /export?"),
         ("plugns", "Did you mean /plugins?"),
-        ("modle", "Did you mean /mode or /model?"),
+        ("modle", "Did you mean /model or /mode?"),
         ("foo", "Type /help for the list."),
         ("security", "Type /help for the list."),
     ],

@@ -134,7 +134,7 @@ def test_the_effort_is_completed_chosen_and_set_for_the_session(context: Scripte
     assert "Effort: high" in context.asked
     assert context.started_on == "high"
     assert builder.effort == ""
-    assert "Use one of: default, minimal" in type_(context, "/effort hihg")[0]
+    assert type_(context, "/effort hihg") == ["Unknown effort hihg. Did you mean high?"]
 
 
 def test_the_flag_sets_the_effort() -> None:

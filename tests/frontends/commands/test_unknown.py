@@ -38,7 +38,8 @@ def test_only_a_command_that_nobody_knows_is_unknown() -> None:
 
 
 def test_the_refusal_says_why_a_command_may_be_missing_and_how_to_send_text() -> None:
-    assert str(no_command("revue", trusted=True)) == (
+    assert str(no_command("revue", True, ["cost"])) == (
         "Unknown command /revue. Put a space before it to send it as text."
     )
-    assert "not trusted" in str(no_command("revue", trusted=False))
+    assert "not trusted" in str(no_command("revue", False, []))
+    assert "Unknown command /reviw. Did you mean /review? Put" in str(no_command("reviw", True, ["review"]))

@@ -58,7 +58,7 @@ def test_ctrl_c_interrupts_and_twice_leaves(tmp_path: Path) -> None:
 def test_a_typo_in_a_command_is_told(tmp_path: Path) -> None:
     with plain(tmp_path) as t:
         t.until("lists the commands")
-        t.send("/modle\r", until="Did you mean /mode or /model?")
+        t.send("/modle\r", until="Did you mean /model or /mode?")
 
 
 @pytest.mark.full

@@ -98,7 +98,7 @@ def test_a_run_that_fails_has_a_result_with_its_exit_code(tmp_path: Path) -> Non
 @each_row(
     ("wrong", "code", "message"),
     [
-        ({"modle": "x"}, 2, "Did you mean mode or model"),
+        ({"modle": "x"}, 2, "Did you mean model or mode"),
         ({"max_cost": float("nan")}, 2, "max_cost must be a number from 0 on, not nan"),
         ({"max_cost": -1}, 2, "max_cost must be a number"),
         ({"fork": True}, 2, "fork needs a session"),

@@ -11,6 +11,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
 from agentcli.core.errors import ConfigError
+from agentcli.core.text.words import one_of
 from agentcli.frontends.terminal.input.attachments import mention_of_picture
 from agentcli.frontends.terminal.render.input_box import MENU_ROWS
 from agentcli.frontends.terminal.style import Theme
@@ -104,7 +105,7 @@ def chosen(keys: Mapping[str, str]) -> Mapping[KeyAction, str]:
     known = dict(KEYS)
     for action, key in keys.items():
         if action not in KEYS:
-            raise ConfigError(f"ui.keys has no action {action}. Use one of: {', '.join(KEYS)}.")
+            raise ConfigError(f"ui.keys has no action {action}.{one_of(action, KEYS)}")
         try:
             pressed = _pressed(key)
         except ValueError as error:

@@ -11,6 +11,7 @@ from agentcli.core.costs import dollars
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
 from agentcli.core.sanitise import safe_line
+from agentcli.core.text.words import one_of
 from agentcli.frontends.terminal.render.facts import Status
 from agentcli.frontends.terminal.style import PLAIN, Role, Theme, count
 from agentcli.providers.catalog import short_name
@@ -63,7 +64,7 @@ def check_facts(names: str) -> None:
     """Raise ConfigError if `ui.status` names a fact that does not exist."""
     unknown = sorted(set(names.split()) - set(FACTS))
     if unknown:
-        raise ConfigError(f"ui.status has no item {unknown[0]!r}. Use one of: {', '.join(FACTS)}.")
+        raise ConfigError(f"ui.status has no item {unknown[0]!r}.{one_of(unknown[0], FACTS)}")
 
 
 FACTS = (
