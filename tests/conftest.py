@@ -22,6 +22,21 @@ settings.load_profile("agentcli")
 os.environ["GIT_CONFIG_GLOBAL"] = os.devnull
 os.environ["GIT_CONFIG_SYSTEM"] = str(Path(__file__).with_name("gitconfig"))
 
+# A program that compiled all its modules at each start would take a second longer each time.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave the asserts of a whole run as written: each worker would need half a minute to rewrite those of all files."""
+    if config.args_source is pytest.Config.ArgsSource.TESTPATHS and config.getoption("numprocesses", 0):
+        os.environ["PYTEST_ADDOPTS"] = f"--assert=plain {os.environ.get('PYTEST_ADDOPTS', '')}"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name the command that shows the values of asserts."""
+    if terminalreporter.stats.get("failed") and "--assert=plain" in os.environ.get("PYTEST_ADDOPTS", ""):
+        terminalreporter.write_line("To see the values of the asserts: pytest --last-failed -n 0")
+
 
 def _ignore(number: int, frame: FrameType | None) -> None:
     """Ignore a signal here alone: a handler, unlike SIG_IGN, does not outlive the start of another program."""
