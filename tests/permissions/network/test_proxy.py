@@ -61,6 +61,8 @@ class Net:
                 self.got += piece
                 if b"\r\n\r\n" in self.got or port == 443:
                     writer.write(ANSWER)
+                    if port != 443:
+                        writer.write_eof()
                     break
             while piece := await reader.read(65_536):
                 self.got += piece
