@@ -1,4 +1,4 @@
-"""Sample of many like cases that runs on every run of the tests; the others are marked as slow."""
+"""Sample of many like cases that runs on every run of the tests; the others are marked as slow or full."""
 
 from __future__ import annotations
 
@@ -13,6 +13,16 @@ def sampled(cases: Iterable[Any], every: int) -> list[Any]:
     return [
         pytest.param(
             *(case if isinstance(case, tuple) else (case,)), marks=[pytest.mark.slow] if number % every else []
+        )
+        for number, case in enumerate(cases)
+    ]
+
+
+def first(count: int, cases: Iterable[Any]) -> list[Any]:
+    """Return cases for `parametrize`: the first run always, the others with the marker `full`."""
+    return [
+        pytest.param(
+            *(case if isinstance(case, tuple) else (case,)), marks=[pytest.mark.full] if number >= count else []
         )
         for number, case in enumerate(cases)
     ]

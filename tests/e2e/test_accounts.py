@@ -42,6 +42,7 @@ def accounts(program: Program) -> list[str]:
     return [record["account"] for record in program.records() if record.get("account")]
 
 
+@pytest.mark.full
 def test_a_flag_takes_the_key_of_an_account_even_beside_a_variable(tmp_path: Path) -> None:
     with Loopback([say("One."), say("Two.")]) as server:
         program = program_at(server, tmp_path)
@@ -102,6 +103,7 @@ def test_the_next_account_takes_over_at_a_rate_limit_only_if_it_was_asked_for(tm
         assert [row["account"] for row in told] == ["anthropic/private"]
 
 
+@pytest.mark.full
 def test_all_accounts_limited_ends_the_turn_after_each_was_tried_once(tmp_path: Path) -> None:
     with Loopback(lambda _: LIMITED) as server:
         program = program_at(server, tmp_path, "[retry]\npatience = 1\n")
@@ -113,6 +115,7 @@ def test_all_accounts_limited_ends_the_turn_after_each_was_tried_once(tmp_path: 
         ]
 
 
+@pytest.mark.full
 def test_a_folder_has_the_account_that_the_persons_own_settings_give_it(tmp_path: Path) -> None:
     with Loopback([say("One."), say("Two.")]) as server:
         program = program_at(server, tmp_path, 'accounts = { "~" = "private", "~/work" = "work" }')
@@ -121,6 +124,7 @@ def test_a_folder_has_the_account_that_the_persons_own_settings_give_it(tmp_path
         assert [key_of(asked) for asked in server.requests] == [KEYS["work"], KEYS["private"]]
 
 
+@pytest.mark.full
 def test_doctor_names_the_accounts_of_folders_and_the_ones_without_a_key(tmp_path: Path) -> None:
     with Loopback([]) as server:
         program = program_at(server, tmp_path, 'accounts = { "~" = "wrok,default", "~/work" = "work", "/x" = "a b" }')
@@ -132,6 +136,7 @@ def test_doctor_names_the_accounts_of_folders_and_the_ones_without_a_key(tmp_pat
     ]
 
 
+@pytest.mark.full
 def test_an_account_chosen_during_a_turn_counts_from_the_next_one_and_says_so(tmp_path: Path) -> None:
     wait = call("bash", command="echo begun; until [ -e go ]; do sleep 0.1; done; echo over")
     with Loopback([say("", wait), say("First done."), say("Second done.")]) as server:
@@ -148,6 +153,7 @@ def test_an_account_chosen_during_a_turn_counts_from_the_next_one_and_says_so(tm
         assert accounts(program) == ["work", "private"]
 
 
+@pytest.mark.full
 def test_no_project_chooses_an_account_not_even_a_trusted_one(tmp_path: Path) -> None:
     with Loopback([say("One.")]) as server:
         program = program_at(server, tmp_path)
@@ -159,6 +165,7 @@ def test_no_project_chooses_an_account_not_even_a_trusted_one(tmp_path: Path) ->
         assert key_of(server.requests[0]) == server.env["ANTHROPIC_API_KEY"]
 
 
+@pytest.mark.full
 def test_an_imported_session_chooses_none_either(tmp_path: Path) -> None:
     with Loopback([say("One."), say("Two.")]) as server:
         program = program_at(server, tmp_path)
@@ -177,6 +184,7 @@ def test_an_imported_session_chooses_none_either(tmp_path: Path) -> None:
         assert key_of(server.requests[-1]) == server.env["ANTHROPIC_API_KEY"]
 
 
+@pytest.mark.full
 def test_in_the_terminal_account_switches_and_stats_tell_both_apart(tmp_path: Path) -> None:
     with Loopback(lambda asked: say(f"With {key_of(asked)[3:7]}.")) as server:
         program = program_at(server, tmp_path)

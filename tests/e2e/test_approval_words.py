@@ -44,6 +44,7 @@ def test_the_names_of_programs_and_the_texts_of_a_command_are_coloured(program: 
     assert colour["'all"] not in (colour["make"], "default")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("columns", [80, 120])
 def test_a_chain_that_writes_a_file_or_sets_a_variable_is_explained_by_command_too(
     program: Program, columns: int

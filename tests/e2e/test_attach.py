@@ -49,6 +49,7 @@ def test_another_terminal_answers_a_question_and_goes_on_with_the_session(progra
     assert "No session is open." in program.run("ps").out
 
 
+@pytest.mark.full
 def test_input_from_dev_null_follows_a_session_and_a_file_is_typed_into_it(program: Program) -> None:
     with program.terminal("-m", "script:echo", "--set", "ui.remote=true") as t:
         t.until("ask ·")
@@ -95,6 +96,7 @@ def test_a_terminal_that_was_killed_is_waited_for_until_its_session_is_resumed(p
                 assert "\n".join(a.history()).count("> second words") == 1
 
 
+@pytest.mark.full
 def test_nothing_is_shared_unless_the_person_says_so(program: Program) -> None:
     with program.terminal("-m", "script:echo", "--plain") as t:
         t.until("mode ask")

@@ -51,6 +51,7 @@ def test_tmp_lasts_for_commands_and_file_tools_alike(program: Program) -> None:
     assert not Path(own).exists()
 
 
+@pytest.mark.full
 def test_a_server_of_the_model_is_reached_by_its_later_commands(program: Program) -> None:
     (program.work / "a.txt").write_text("hello\n")
     serve = "python3 -c \"import http.server as h; s = h.ThreadingHTTPServer(('127.0.0.1', 0), h.SimpleHTTPRequestHandler); "
@@ -69,6 +70,7 @@ def test_what_a_rule_allows_runs_outside_and_shares_tmp(program: Program) -> Non
         assert Path(outside, "b").exists()
 
 
+@pytest.mark.full
 def test_the_model_hears_which_limit_of_the_sandbox_stopped_a_command(program: Program) -> None:
     commands = [
         "python3 -c \"open('/usr/x', 'w')\"",
@@ -93,6 +95,7 @@ def test_a_rule_for_the_sandbox_runs_a_program_in_it_in_mode_ask(program: Progra
     assert status == "denied"
 
 
+@pytest.mark.full
 def test_a_rule_for_the_sandbox_lets_git_record_in_mode_ask(program: Program) -> None:
     git = "git -c user.name=a -c user.email=a@b"
     (program.work / "a.txt").write_text("one\n")

@@ -15,6 +15,7 @@ from tests.e2e.program import ROOT, Program
 STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "direction",
     [pytest.param(each, marks=[pytest.mark.slow] if each != "to-and-fro" else []) for each in LEAPS],

@@ -18,19 +18,23 @@ from agentcli.providers.scripted.model import say
 from tests.bench.bench_large import claude_code
 from tests.e2e.program import Program
 from tests.loopback import Loopback, Refuse
+from tests.sampling import first
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        ["models", "--json"],
-        ["tools", "--json"],
-        ["config", "show", "--json"],
-        ["sessions", "list", "--json"],
-        ["sessions", "check", "--json"],
-        ["permissions", "show", "--json"],
-        ["stats", "--json"],
-    ],
+    first(
+        2,
+        [
+            ["models", "--json"],
+            ["tools", "--json"],
+            ["config", "show", "--json"],
+            ["sessions", "list", "--json"],
+            ["sessions", "check", "--json"],
+            ["permissions", "show", "--json"],
+            ["stats", "--json"],
+        ],
+    ),
     ids=" ".join,
 )
 def test_reports_are_json_when_asked(program: Program, arguments: list[str]) -> None:
@@ -152,6 +156,7 @@ def test_a_folder_that_is_gone_is_said(program: Program) -> None:
         assert (process.returncode, "The current folder no longer exists" in err) == (42, True), err
 
 
+@pytest.mark.full
 def test_a_setting_is_written_where_it_is_read_from(program: Program) -> None:
     program.config("[context.prune]\nprotect = 1\n")
     for key, value in (("prune.protect", "2"), ('models."gemini-3.8-flash".window', "9"), ("general.mode", "plan")):
@@ -176,6 +181,7 @@ def test_the_doctor_says_which_addresses_are_in_force_and_what_was_not_tried(pro
     assert "endpoint of anthropic: https://api.anthropic.com: not contacted (--live does)" in keyed.run("doctor").out
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("how", ["variable", "config"])
 def test_the_doctor_sees_that_nobody_listens_at_an_address(program: Program, how: str) -> None:
     with socket.socket() as unused:
@@ -226,6 +232,7 @@ def test_the_window_is_shown_with_the_health_of_the_cache(program: Program) -> N
     assert "Cache: " in program.run("context", "show").out
 
 
+@pytest.mark.full
 def test_an_imported_session_is_reported_on_without_a_key(program: Program) -> None:
     file = program.work / "session.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in claude_code(8)))

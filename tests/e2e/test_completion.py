@@ -13,6 +13,7 @@ import pytest
 
 from agentcli.frontends.cli import completion
 from tests.e2e.program import Program
+from tests.sampling import first
 from tests.terminal import Terminal
 
 
@@ -24,30 +25,33 @@ def offered(program: Program, *words: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("words", "expected"),
-    [
-        (["sess"], ["sessions"]),
-        (["sessions", "ex"], ["export"]),
-        (["sessions", "export", "-f", ""], ["json", "md", "html", "atif", "claude-code", "codex"]),
-        (["resume", "--mod"], ["--mode", "--model"]),
-        (["--max-c"], ["--max-cost"]),
-        (["--mode", "a"], ["ask", "auto-edit", "auto"]),
-        (["--mode=pl"], ["--mode=plan"]),
-        (["-o", "stream"], ["stream-json"]),
-        (["-m", "son"], ["sonnet"]),
-        (["config", "get", "context.soft"], ["context.soft"]),
-        (["config", "set", "ui.theme", ""], ["auto", "light", "dark", "none"]),
-        (["config", "set", "ui.vi", ""], ["true", "false"]),
-        (["--set", "context.autoc"], ["context.autocompact="]),
-        (["--set", "context.policy=g"], ["context.policy=gemini"]),
-        (["completion", "f"], ["fish"]),
-        (["-C", ""], [":files"]),
-        (["a prompt", ""], []),
-        (
-            ["-p", "x", "--m"],
-            ["--max-cost", "--max-time", "--max-tokens", "--max-turns", "--mcp-config", "--mode", "--model"],
-        ),
-        (["no-such-command", "x"], []),
-    ],
+    first(
+        4,
+        [
+            (["sess"], ["sessions"]),
+            (["sessions", "ex"], ["export"]),
+            (["sessions", "export", "-f", ""], ["json", "md", "html", "atif", "claude-code", "codex"]),
+            (["resume", "--mod"], ["--mode", "--model"]),
+            (["--max-c"], ["--max-cost"]),
+            (["--mode", "a"], ["ask", "auto-edit", "auto"]),
+            (["--mode=pl"], ["--mode=plan"]),
+            (["-o", "stream"], ["stream-json"]),
+            (["-m", "son"], ["sonnet"]),
+            (["config", "get", "context.soft"], ["context.soft"]),
+            (["config", "set", "ui.theme", ""], ["auto", "light", "dark", "none"]),
+            (["config", "set", "ui.vi", ""], ["true", "false"]),
+            (["--set", "context.autoc"], ["context.autocompact="]),
+            (["--set", "context.policy=g"], ["context.policy=gemini"]),
+            (["completion", "f"], ["fish"]),
+            (["-C", ""], [":files"]),
+            (["a prompt", ""], []),
+            (
+                ["-p", "x", "--m"],
+                ["--max-cost", "--max-time", "--max-tokens", "--max-turns", "--mcp-config", "--mode", "--model"],
+            ),
+            (["no-such-command", "x"], []),
+        ],
+    ),
     ids=" ".join,
 )
 def test_a_word_is_completed_by_what_may_stand_there(
@@ -66,6 +70,7 @@ def test_sessions_of_this_project_are_offered_by_name_and_id(program: Program, t
     assert offered(elsewhere, "resume", "") == []
 
 
+@pytest.mark.full
 def test_own_aliases_of_models_are_completed_and_used(program: Program) -> None:
     assert program.run("config", "set", "models.aliases.fast", "script:echo").code == 0
     assert offered(program, "-m", "fast") == ["fast"]
@@ -102,6 +107,7 @@ STARTS = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "shell", ["bash", *(pytest.param(name, marks=pytest.mark.slow) for name in STARTS if name != "bash")]
 )

@@ -71,6 +71,7 @@ def test_headless_cost_is_a_report_and_stats_sum_up_by_tool(program: Program) ->
     assert str(program.work) in program.run("stats", "--by", "project").out
 
 
+@pytest.mark.full
 def test_wrong_questions_are_usage_errors(program: Program) -> None:
     assert program.run("stats", "--by", "hour").code == 2
     assert program.run("stats", "--since", "yesterday").code == 2
@@ -86,6 +87,7 @@ def test_without_anything_spent_it_says_so(program: Program) -> None:
     assert program.run("stats").out == "No sessions yet.\n"
 
 
+@pytest.mark.full
 def test_the_tier_of_a_reply_decides_its_cost_and_one_without_a_price_is_named_once(program: Program) -> None:
     flex = {**HIT, "tier": "flex"}
     steps = [{"calls": [{"name": "bash", "input": {"command": f"echo {n}"}}], "usage": flex} for n in range(2)]

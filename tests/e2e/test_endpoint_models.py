@@ -191,6 +191,7 @@ def test_every_form_of_a_list_is_read(
     assert (found["m"]["prices"] or {"input": None})["input"] == price
 
 
+@pytest.mark.full
 def test_a_list_from_another_address_does_not_count_and_a_removed_provider_leaves_nothing(program: Program) -> None:
     with endpoint({"/v1/models": ROUTER}) as (url, _):
         configure(program, url)
@@ -301,6 +302,7 @@ def test_numbers_that_are_none_are_not_used(program: Program) -> None:
     )
 
 
+@pytest.mark.full
 def test_a_damaged_cache_is_an_empty_one(program: Program) -> None:
     with endpoint({"/v1/models": ROUTER}) as (url, _):
         configure(program, url)
@@ -342,6 +344,7 @@ def test_a_silent_endpoint_does_not_hold_up_the_list(program: Program) -> None:
             t.send("\x1b")
 
 
+@pytest.mark.full
 def test_a_session_costs_what_the_endpoint_states(program: Program) -> None:
     with Loopback([say("ok", usage=Usage(input=100_000, output=1_000))]) as server:
         server.beside = lambda method, path: json.dumps(ROUTER).encode() if path == "/v1/models" else None  # type: ignore[method-assign]

@@ -9,6 +9,7 @@ import pytest
 from tests.e2e.program import Program
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("form", "folder"), [("claude-code", ".claude/projects"), ("codex", ".codex/sessions")])
 def test_a_session_is_placed_once_and_never_replaces_what_may_have_been_continued(
     program: Program, form: str, folder: str

@@ -66,6 +66,7 @@ def test_a_reply_that_cannot_be_drawn_ends_the_program_and_keeps_the_session(fai
     assert failing.run("sessions", "check").code == 0
 
 
+@pytest.mark.full
 def test_a_key_whose_character_cannot_be_drawn_ends_the_program_and_keeps_the_draft(failing: Program) -> None:
     with failing.terminal("-m", "script:echo", columns=200) as t:
         t.until("Shift-Tab mode")

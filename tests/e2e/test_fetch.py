@@ -76,6 +76,7 @@ def test_an_address_that_the_user_names_is_fetched(program: Program, page: tuple
     assert asked == ["/page"]
 
 
+@pytest.mark.full
 def test_another_address_is_not_meant(program: Program, page: tuple[str, list[str]]) -> None:
     result = fetch(program, page[0], "--set", "tools.fetch_addresses=10.0.0.0/8")
     assert result["status"] == "error"
@@ -135,6 +136,7 @@ def test_a_question_about_a_page_is_answered_by_the_small_model_and_paid_for(
     assert "# Inside" in output.read_text()
 
 
+@pytest.mark.full
 def test_a_question_about_a_page_that_a_budget_forbids_gives_the_page(
     program: Program, page: tuple[str, list[str]]
 ) -> None:

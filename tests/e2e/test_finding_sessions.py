@@ -40,6 +40,7 @@ def test_the_picker_looks_into_the_sessions_while_words_are_typed(program: Progr
         t.send("\x15nowhere", until="No match")
 
 
+@pytest.mark.full
 def test_words_that_no_session_contains_are_an_error_and_so_are_words_without_a_terminal(
     program: Program, needle: str
 ) -> None:

@@ -127,6 +127,7 @@ def test_undo_after_an_import_writes_nothing_that_its_file_says(tmp_path: Path, 
     assert not list(program.sessions.glob("*/*/checkpoints/objects/*/*"))
 
 
+@pytest.mark.full
 def test_undo_leaves_alone_what_an_edit_would_be_asked_about(tmp_path: Path) -> None:
     program = Program(tmp_path)
     (program.work / ".envrc").write_text("export A=1\n")

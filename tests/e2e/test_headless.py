@@ -14,6 +14,7 @@ import pytest
 from agentcli.providers.scripted.model import call, say
 from tests.e2e.program import Program
 from tests.loopback import Loopback, Refuse
+from tests.sampling import first
 
 CLAUDE, GEMINI = "anthropic/claude-sonnet-5", "google/gemini-3.8-flash"
 
@@ -109,6 +110,7 @@ def test_a_run_that_may_go_on_later_names_its_session_if_that_is_stored(program:
     assert "agentcli -c" not in stored.err + fleeting.err
 
 
+@pytest.mark.full
 def test_a_limit_of_cost_that_cannot_hold_is_told(program: Program) -> None:
     told = "The price of local/some is not known, so limits in USD have no effect"
     with Loopback(lambda _: say("fine")) as server:
@@ -244,6 +246,7 @@ def long_turn(asked: Any) -> Any:
     return say(f"Step {step}.", call("read", file_path=f"f{step}.txt"), thinking=f"Next is {step}.")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "model", [CLAUDE, *(pytest.param(name, marks=pytest.mark.slow) for name in (GEMINI, "anthropic/claude-sonnet-5-5"))]
 )
@@ -263,6 +266,7 @@ def test_sixty_steps_on_one_prompt_cross_the_hard_mark_and_go_on(program: Progra
     assert "Never skip one." in json.dumps(server.requests[-1].json)
 
 
+@pytest.mark.full
 def test_a_prompt_that_is_too_long_is_compacted_and_sent_once_more(program: Program) -> None:
     """The window is smaller than the table says: only the provider's refusal tells."""
     for n in range(6):
@@ -325,6 +329,7 @@ def test_a_model_that_repeats_itself_fails_the_run(program: Program) -> None:
     assert ran.result["error"].startswith("Stopped")
 
 
+@pytest.mark.full
 def test_a_resumed_session_has_its_model_mode_and_todo_list_back(program: Program) -> None:
     script = program.base / "script.json"
     todo = {"name": "todo", "input": {"todos": [{"content": "find the bug", "status": "in_progress"}]}}
@@ -338,6 +343,7 @@ def test_a_resumed_session_has_its_model_mode_and_todo_list_back(program: Progra
     assert "find the bug" in ran.of("tool_result")[0]["output"]
 
 
+@pytest.mark.full
 def test_pictures_and_files_named_in_a_prompt_reach_the_model(program: Program) -> None:
     png = (
         "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c6360606060000000050001a5f645400000"
@@ -396,6 +402,7 @@ def test_a_resumed_session_takes_the_system_prompt_and_the_folder_of_its_run(pro
         assert system("resume", session, "-C", str(more)) == elsewhere
 
 
+@pytest.mark.full
 def test_a_policy_asked_for_once_stays_with_the_session(program: Program) -> None:
     assert program.ask("-p", "one", "-m", "script:echo").code == 0
     assert program.ask("resume", "--last", "-p", "two", "--set", "context.policy=sliding").code == 0
@@ -406,7 +413,8 @@ def test_a_policy_asked_for_once_stays_with_the_session(program: Program) -> Non
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code"), [(("-p", "hi"), 41), (("resume", "nothing", "-p", "hi"), 42), (("-p", ""), 42), ((), 41)]
+    ("arguments", "code"),
+    first(1, [(("-p", "hi"), 41), (("resume", "nothing", "-p", "hi"), 42), (("-p", ""), 42), ((), 41)]),
 )
 def test_a_run_that_fails_before_its_session_opens_warns_of_the_settings_all_the_same(
     program: Program, arguments: tuple[str, ...], code: int
@@ -427,7 +435,7 @@ def test_an_open_session_tells_each_warning_of_the_settings_once(program: Progra
 
 
 @pytest.mark.parametrize(
-    "prompt", ["/model", "/model anthropic/claude-sonnet-5", "/quit", "/unknowncommand", "/git:typo x"]
+    "prompt", first(2, ["/model", "/model anthropic/claude-sonnet-5", "/quit", "/unknowncommand", "/git:typo x"])
 )
 def test_a_command_that_only_the_terminal_has_is_bad_input_and_no_prompt(program: Program, prompt: str) -> None:
     ran = program.ask("-p", prompt, "-m", "script:echo")
@@ -439,14 +447,17 @@ def test_a_command_that_only_the_terminal_has_is_bad_input_and_no_prompt(program
 
 @pytest.mark.parametrize(
     ("prompt", "said"),
-    [
-        ("/budget", "No budget is set."),
-        ("/context all", "Context window of script/echo, in tokens\nused"),
-        ("/status", "model         "),
-        ("/permissions", "Mode: ask."),
-        ("/diff", "No file has been changed in this session."),
-        ("/compress --preview", "Policy auto."),
-    ],
+    first(
+        2,
+        [
+            ("/budget", "No budget is set."),
+            ("/context all", "Context window of script/echo, in tokens\nused"),
+            ("/status", "model         "),
+            ("/permissions", "Mode: ask."),
+            ("/diff", "No file has been changed in this session."),
+            ("/compress --preview", "Policy auto."),
+        ],
+    ),
 )
 def test_a_report_works_without_a_person_as_at_the_terminal(program: Program, prompt: str, said: str) -> None:
     ran = program.ask("-p", prompt, "-m", "script:echo")
@@ -470,17 +481,20 @@ def test_an_argument_that_a_command_does_not_take_starts_nothing(program: Progra
 
 @pytest.mark.parametrize(
     "prompt",
-    [
-        " /model",
-        "/etc/hosts is odd",
-        "/tmp is full",
-        "/login answers 500",
-        "/a:1 b",
-        "/a:b c\nd",
-        "/tmp",
-        "/* why? */",
-        "/ is what?",
-    ],
+    first(
+        2,
+        [
+            " /model",
+            "/etc/hosts is odd",
+            "/tmp is full",
+            "/login answers 500",
+            "/a:1 b",
+            "/a:b c\nd",
+            "/tmp",
+            "/* why? */",
+            "/ is what?",
+        ],
+    ),
 )
 def test_a_prompt_that_merely_begins_with_a_slash_is_said(program: Program, prompt: str) -> None:
     assert program.run("-p", prompt, "-m", "script:echo").out.strip() == prompt.strip()
@@ -525,6 +539,7 @@ def test_a_compaction_a_prune_and_files_are_taken_back_without_a_person(program:
     assert program.run("resume", "--last", "-p", "/prune undo").code == 42
 
 
+@pytest.mark.full
 def test_a_review_without_a_person_lists_its_findings(program: Program) -> None:
     subprocess.run(["git", "init", "-q"], cwd=program.work, check=True)
     (program.work / "cart.py").write_text("total = 0\n")
@@ -541,6 +556,7 @@ def test_a_review_without_a_person_lists_its_findings(program: Program) -> None:
     )
 
 
+@pytest.mark.full
 def test_a_session_is_handed_off_without_a_person(program: Program) -> None:
     first = program.ask("-p", "We build a bridge. Never use wood.", "-m", "script:echo")
     old = first.result["session_id"]
@@ -571,6 +587,7 @@ def test_a_model_by_its_dated_id_or_its_short_name_is_priced_limited_and_cached(
     assert first.json["max_tokens"] > 16_000
 
 
+@pytest.mark.full
 def test_a_claude_behind_chat_completions_is_cached_and_its_cache_is_paid_for(program: Program) -> None:
     steps = [say("I look.", call("list", path=".")), say("And again.", call("list", path="..")), say("Done.")]
     with Loopback(steps) as server:

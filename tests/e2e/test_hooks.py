@@ -108,6 +108,7 @@ def test_a_projects_hook_is_approved_by_its_command_line_and_a_blocked_prompt_co
         assert "Let this project" not in "\n".join(t.history())
 
 
+@pytest.mark.full
 def test_a_session_begins_when_it_opens_and_ends_when_another_takes_its_place(program: Program, own: Path) -> None:
     said = r"""sed 's/.*"source": "\([a-z]*\)".*/{"systemMessage": "begun: \1"}/'"""
     hooks(own, ("SessionStart", f"tee -a seen.jsonl | {said}; echo >> seen.jsonl"), ("SessionEnd", "cat >> seen.jsonl"))

@@ -104,6 +104,7 @@ def test_the_repl_says_so_too(program: Program, more: tuple[str, ...]) -> None:
             assert t.wait() == 0
 
 
+@pytest.mark.full
 def test_an_imported_session_is_ours_once_it_has_gone_on(program: Program) -> None:
     session = imported(program, "pi-0.74.2.jsonl")
     with Loopback(lambda _: say("ok")) as server:

@@ -194,6 +194,7 @@ def test_one_file_prints_the_id_of_its_session_also_when_it_is_known(program: Pr
     assert program.run("sessions", "import", str(moved), "--again", "--name", "mine").code == 42
 
 
+@pytest.mark.full
 def test_a_given_name_is_the_last_record_of_the_session_when_it_appears(program: Program) -> None:
     program.run("sessions", "import", str(claude(program.base, program.work)), "--name", "mine")
     export = program.base / "mine.json"
@@ -288,6 +289,7 @@ def test_a_compressed_session_that_cannot_be_unpacked_is_found_and_said_how_to_u
     assert [each["status"] for each in outcomes(program, str(path.parent))] == ["skipped"]
 
 
+@pytest.mark.full
 def test_a_compressed_session_is_read_where_python_can_unpack_it(program: Program) -> None:
     plain = codex(program.base / ".codex", program.work)
     assert [each["status"] for each in outcomes(program, "--from", "codex")] == ["imported"]

@@ -9,6 +9,7 @@ from tests.e2e.faults import MODELS
 from tests.e2e.program import Program, Ran
 from tests.loopback import Loopback, Refuse
 from tests.loopback.server import KEY
+from tests.sampling import first
 
 LOOKS = (
     "env",
@@ -28,7 +29,7 @@ def _is_nowhere(program: Program, *runs: Ran) -> None:
         assert KEY.encode() not in path.read_bytes(), path
 
 
-@pytest.mark.parametrize("wire", MODELS)
+@pytest.mark.parametrize("wire", first(1, MODELS))
 def test_no_child_file_or_message_holds_the_key(program: Program, wire: str) -> None:
     looks = [call("bash", command=command) for command in LOOKS]
     child = call("task", description="look", prompt="look")
@@ -61,6 +62,7 @@ def test_a_server_that_echoes_the_key_does_not_get_it_shown_or_kept(program: Pro
     _is_nowhere(program, ran)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("wire", MODELS)
 @pytest.mark.parametrize(
     "status", [307, *(pytest.param(other, marks=pytest.mark.slow) for other in (301, 302, 303, 308))]

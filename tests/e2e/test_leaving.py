@@ -120,6 +120,7 @@ def test_a_window_that_is_closed_ends_the_plain_program_too(program: Program, ma
     is_resumable(program)
 
 
+@pytest.mark.full
 @linux
 @pytest.mark.parametrize("number", sampled([signal.SIGINT, signal.SIGTERM], 2), ids=lambda number: number.name)
 @pytest.mark.parametrize("front", ["full", "plain"])

@@ -38,6 +38,7 @@ def log(folder: Path) -> list[str]:
     return shown.stdout.split()
 
 
+@pytest.mark.full
 def test_a_part_that_runs_code_sees_a_closed_repository_before_and_after_git(
     program: Program, repository: Path
 ) -> None:
@@ -82,6 +83,7 @@ def test_git_is_not_started_after_code_that_made_a_repository(program: Program, 
     assert log(repository) == []
 
 
+@pytest.mark.full
 def test_what_one_part_leaves_running_ends_before_the_next(program: Program, repository: Path) -> None:
     (repository / "leave.py").write_text(
         "import subprocess, time, sys\n"
@@ -104,6 +106,7 @@ def test_a_line_in_parts_obeys_its_timeout_and_leaves_nothing(program: Program, 
     assert not any(b"wait.py\x004321" in file.read_bytes() for file in running if file.exists())
 
 
+@pytest.mark.full
 def test_a_line_in_parts_may_run_in_the_background(program: Program, repository: Path) -> None:
     wait = ("bash_output", {"id": "job-1", "wait": 20})
     results = ran(program, [sh("git add -A && python3 look.py", run_in_background=True), wait])

@@ -79,6 +79,7 @@ def test_a_short_session_has_not_enough_to_compact(program: Program) -> None:
         assert "must stay" not in shown
 
 
+@pytest.mark.full
 def test_a_subagent_is_a_tree_with_its_tool_uses_and_tokens_and_the_transcript_has_its_steps(program: Program) -> None:
     task = call("task", description="look for carts", prompt="Find the carts.")
     replies = [

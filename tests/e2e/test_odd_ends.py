@@ -48,6 +48,7 @@ def test_a_reader_that_leaves_is_no_error(program: Program, form: str) -> None:
     assert ran.stderr == b""
 
 
+@pytest.mark.full
 def test_a_reader_that_leaves_in_the_middle_of_a_session_is_no_error(program: Program) -> None:
     shell(program, "printf 'word %.0s' {1..60000} | $agent -p - -m script:echo >/dev/null")
     for command in ("show 2", "export 2 -f md", "export 2 -f atif"):
@@ -55,6 +56,7 @@ def test_a_reader_that_leaves_in_the_middle_of_a_session_is_no_error(program: Pr
         assert (command, ran.stdout, ran.stderr) == (command, b"0\n", b"")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "command", sampled(["--help", "models", "tools", "config show --origin", "sessions list", "doctor"], 2)
 )
@@ -198,6 +200,7 @@ def test_ten_megabytes_are_pasted_sent_and_answered(program: Program) -> None:
         assert b"Traceback" not in t.raw
 
 
+@pytest.mark.full
 @pytest.mark.skipif(detect().kind != "bubblewrap", reason="needs bubblewrap to make everything read-only")
 def test_where_nothing_at_all_can_be_written_one_is_told_and_answered(program: Program) -> None:
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -273,6 +276,7 @@ def test_no_command_waits_or_breaks_at_any_kind_of_end(program: Program, command
     assert 0 <= ran.returncode < 128, ran.stderr.decode()
 
 
+@pytest.mark.full
 def test_calls_with_text_that_no_system_call_takes_are_refused_and_the_run_goes_on(program: Program) -> None:
     odd = {"write": {"file_path": "v\udfff", "content": "x"}, "read": {"file_path": "a\0"}, "list": {"path": "\ud800"}}
     odd |= {"bash": {"command": "cat \udfff"}, "glob": {"pattern": "\udfff*"}, "grep": {"pattern": "\udfff"}}

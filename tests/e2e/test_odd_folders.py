@@ -71,6 +71,7 @@ def test_the_repl_works_where_no_file_can_be_locked(without_locks: Program) -> N
     assert without_locks.run("sessions", "check").code == 0
 
 
+@pytest.mark.full
 def test_settings_and_keys_are_kept_where_no_file_can_be_locked(without_locks: Program) -> None:
     assert without_locks.run("config", "set", "model", "demo/demo").code == 0
     assert without_locks.run("config", "get", "model").out.strip() == "demo/demo"

@@ -11,6 +11,7 @@ import pytest
 
 import agentcli
 from tests.e2e.program import Program
+from tests.sampling import first
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 
@@ -48,7 +49,7 @@ def test_a_wrong_answer_is_corrected_once_with_its_faults_named(program: Program
     assert any("asked once more" in line["message"] for line in ran.of("warning"))
 
 
-@pytest.mark.parametrize("form", ["text", "json", "stream-json"])
+@pytest.mark.parametrize("form", first(1, ["text", "json", "stream-json"]))
 def test_an_answer_that_stays_wrong_is_exit_65_and_nothing_on_stdout_but_the_result(
     form: str, program: Program
 ) -> None:
@@ -66,6 +67,7 @@ def test_limits_count_for_both_tries_together(program: Program) -> None:
     assert (ran.code, ran.result["subtype"]) == (53, "limit")
 
 
+@pytest.mark.full
 def test_it_works_in_a_continued_session_and_with_a_goal(program: Program) -> None:
     assert program.run("-p", "how many?", *script(program, GOOD)).code == 0
     ran = program.run("-c", "-p", "and now?", *script(program, {"text": '{"n": 4}'}))

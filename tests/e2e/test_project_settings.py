@@ -101,6 +101,7 @@ def is_looser(key: str, own: Any, now: Any) -> bool:
     return bool(now > own or (now == 0 < own and re.search(r"budget|steps|repeat|retention|checkpoints|retry", key)))
 
 
+@pytest.mark.full
 def test_whatever_a_project_sets_loosens_nothing(tmp_path: Path) -> None:
     program = Program(tmp_path)
     program.config(USER)
