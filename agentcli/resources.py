@@ -16,3 +16,11 @@ def prompt(name: str) -> str:
         if file.is_file():
             return file.read_text(encoding="utf-8").rstrip("\n")
     raise FileNotFoundError(f"prompts/{name} is neither in the package nor beside it.")
+
+
+def pages(folder: str) -> tuple[str, ...]:
+    """Return the names of the pages in a folder of `prompts`, in order, without `.md`."""
+    for place in (_PACKAGE / "prompts" / folder, _PACKAGE.parent / "prompts" / folder):
+        if place.is_dir():
+            return tuple(sorted(page.stem for page in place.iterdir() if page.suffix == ".md"))
+    raise FileNotFoundError(f"prompts/{folder} is neither in the package nor beside it.")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache, lru_cache
+from importlib import import_module
 from typing import Any
 
 from agentcli.core.dataclass import replace
@@ -12,6 +13,7 @@ from agentcli.core.errors import ToolError
 from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.schema import check, wire_names
 from agentcli.core.tool import Run, Tool, ToolContext, ToolOutput, Traits
+from agentcli.resources import pages
 from agentcli.tools import (
     apply_patch,
     ask_user,
@@ -34,10 +36,9 @@ from agentcli.tools import (
     web_search,
     write,
 )
-from agentcli.tools.entry import tool_of
+from agentcli.tools.entry import Entry, tool_of
 from agentcli.tools.mending import Mended, mended, with_ignored
 
-FILES = (read.READ, write.WRITE, edit.EDIT, edit.MULTI_EDIT, apply_patch.APPLY_PATCH, glob.GLOB, grep.GREP, list.LIST)
 SHELL = (bash.BASH, jobs.BASH_OUTPUT, jobs.BASH_STOP)
 TODO = (todo.TODO,)
 RECALL = (recall.RECALL,)
@@ -50,8 +51,9 @@ SUBAGENTS = (task.TASK,)
 SKILLS = (skill.SKILL,)
 MCP = (mcp.MCP_SEARCH, mcp.MCP_CALL)
 LSP = (lsp.LSP,)
-_TABLE = (
-    *FILES,
+_FIRST = (read.READ, write.WRITE, edit.EDIT, edit.MULTI_EDIT, apply_patch.APPLY_PATCH, glob.GLOB, grep.GREP, list.LIST)
+_PLACED = (
+    *_FIRST,
     *SHELL,
     *TODO,
     *RECALL,
@@ -65,6 +67,21 @@ _TABLE = (
     *MCP,
     *LSP,
 )
+
+
+def _others() -> Iterator[Entry]:
+    """Yield the entries of tools without a place above. A page has the name of its tool, and of the tool's module."""
+    names = {entry.name for entry in _PLACED}
+    for name in pages("tools"):
+        if name not in names:
+            module = import_module(f"agentcli.tools.{name}")
+            yield from (each for each in vars(module).values() if isinstance(each, Entry))
+
+
+OTHERS = tuple(_others())
+"""Tools that are offered in every session because no feature names them."""
+FILES = (*_FIRST, *OTHERS)
+_TABLE = (*_PLACED, *OTHERS)
 TRAITS: Mapping[str, Traits] = {entry.name: entry.traits for entry in _TABLE}
 """Traits of all built-in tools, including those that this session lacks: earlier sessions may have used them."""
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 from agentcli.core.model import ToolSchema
@@ -12,6 +15,18 @@ from agentcli.tools.registry import run, tools
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
 
+ROOT = Path(__file__).parents[2]
+SHOUT = """
+from agentcli.core.tool import ToolOutput, Traits
+from agentcli.tools.entry import Entry
+
+
+async def shout(ctx, call_id: str, text: str) -> ToolOutput:
+    return ToolOutput(text.upper())
+
+
+SHOUT = Entry("shout", shout, lambda given: f"Shout {given.get('text', '')}", Traits("none"))
+"""
 CONTRACT = {
     "read": (["file_path"], ["offset", "limit"]),
     "write": (["file_path", "content"], []),
@@ -92,3 +107,24 @@ def test_a_tool_that_takes_any_input_gets_it_as_it_is(ctx: Bench) -> None:
 
     tool = Tool(ToolSchema("foreign", "", {"type": "object", "properties": {"-x": {}}}), foreign, Traits())
     assert asyncio.run(run(tool, ctx, "c1", {"-x": 1})).output == '{"-x": 1}'
+
+
+def test_a_tool_is_its_file_and_its_page(tmp_path: Path) -> None:
+    """Add both to a copy of the program, and have a model call the tool."""
+    copy = tmp_path / "copy"
+    for folder in ("agentcli/tools", "agentcli", "prompts/tools", "prompts"):
+        (copy / folder).mkdir(parents=True, exist_ok=True)
+        for each in (ROOT / folder).iterdir():
+            if each.name != "__pycache__" and not (copy / folder / each.name).exists():
+                (copy / folder / each.name).symlink_to(each)
+    (copy / "agentcli/tools/shout.py").write_text(SHOUT)
+    (copy / "prompts/tools/shout.md").write_text("Writes a text in capitals.\n")
+    script = tmp_path / "script.json"
+    script.write_text(
+        json.dumps({"replies": [{"calls": [{"name": "shout", "input": {"text": "aye"}}]}, {"text": "Done."}]})
+    )
+    done = subprocess.run(
+        [sys.executable, "-B", "-m", "agentcli", "-p", "go", "-m", f"script:{script}", "-o", "stream-json"],
+        capture_output=True, text=True, cwd=copy, env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}, check=False,
+    )  # fmt: skip
+    assert '"AYE"' in done.stdout, done.stdout + done.stderr
