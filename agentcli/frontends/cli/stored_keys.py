@@ -1,0 +1,76 @@
+"""Store, list and remove providers' keys."""
+
+from __future__ import annotations
+
+import sys
+from getpass import getpass
+
+from agentcli.core.errors import UsageError
+from agentcli.core.text.words import one_of
+from agentcli.features.web_search.engines import keyed
+from agentcli.frontends.opening import program_of
+from agentcli.program.command_line.output import say
+from agentcli.program.command_line.printing import Column, print_table
+from agentcli.program.keys import checked, try_key
+from agentcli.program.options import Options
+from agentcli.program.program import Program
+from agentcli.providers.registry import SERVERS
+from agentcli.providers.settings import BUILT_IN, ProviderSettings, key_variables
+from agentcli.system.key_store import KeyStore, checked_account, entry_of
+
+
+def set_key(provider: str, account: str, untried: bool) -> None:
+    """Check and store a provider's key."""
+    account = account and checked_account(account)
+    program = program_of(Options())
+    settings = _settings(program, provider)
+    variables = key_variables(settings)
+    if not variables:
+        raise UsageError(f"Set api_key_env in [providers.{provider}] first: it names the key's variable.")
+    key = checked(getpass(f"Key for {provider} (hidden): ") if sys.stdin.isatty() else sys.stdin.read())
+    if not untried and (reason := try_key(settings, key, program.given_env)):
+        print(f"note: the key could not be checked: {reason}", file=sys.stderr)
+    store = KeyStore(program.dirs.config)
+    place = store.set(entry_of(provider, account), key)
+    named = f"{provider}, account {account}," if account else provider
+    say(f"Stored the key for {named} in {'the keyring' if place == 'keyring' else store.path}.")
+    if not account and (found := [name for name in variables if program.given_env.get(name)]):
+        print(f"note: {found[0]} is set in the environment and is used instead.", file=sys.stderr)
+
+
+def list_keys() -> None:
+    """List providers and where their keys come from."""
+    program = program_of(Options())
+    store = KeyStore(program.dirs.config)
+    places = store.places()
+    rows = []
+    for name, settings in _providers(program).items():
+        variable = next((each for each in key_variables(settings) if program.given_env.get(each)), "")
+        stored = {"keyring": "keyring", "file": "keys.json"}.get(places.get(name, ""), "")
+        accounts = ", ".join(store.accounts(name))
+        if settings.kind or variable or stored or accounts:  # a search engine that nobody uses is no news
+            rows.append([name, (variable and f"{variable} (environment)") or stored or "none", stored, accounts])
+    print_table((Column("provider", style="bold"), Column("key in use"), Column("stored in"), Column("accounts")), rows)
+
+
+def remove_key(provider: str, account: str) -> None:
+    """Remove a stored key."""
+    program = program_of(Options())
+    KeyStore(program.dirs.config).remove(entry_of(provider, account))
+    say(f"Removed the key for {provider}{account and f', account {account}'}.")
+
+
+def _settings(program: Program, provider: str) -> ProviderSettings:
+    """Return a provider's settings. Raises UsageError for an unknown one."""
+    known = _providers(program)
+    if provider not in known:
+        raise UsageError(f"Unknown provider {provider!r}.{one_of(provider, known)}")
+    return known[provider]
+
+
+def _providers(program: Program) -> dict[str, ProviderSettings]:
+    return {
+        **{name: BUILT_IN[name] for name in SERVERS},
+        **{one.name: one for one in keyed()},
+        **program.models.providers,
+    }
