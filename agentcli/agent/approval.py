@@ -420,14 +420,14 @@ def swayed(decision: Decision, outcome: Outcome, mode: Mode) -> Decision:
 
     Hooks may deny any call and ask about it. They may allow a call only if merely the mode would ask.
     """
-    answer, by = outcome.verdict.answer, outcome.names
-    why = outcome.verdict.reason or f"the hook {by} {_VERBS[answer]}"
-    rule = f"hook:{by}"
+    answer, rule = outcome.verdict.answer, outcome.rule
+    by = f"the {'extension' if outcome.by_extension else 'hook'} {outcome.names}"
+    why = outcome.verdict.reason or f"{by} {_VERBS[answer]}"
     match answer:
         case "deny":
-            return replace(decision, decision="deny", rule=rule, why=f"A hook ({by}) blocked this call: {why}")
+            return replace(decision, decision="deny", rule=rule, why=f"{outcome.who} blocked this call: {why}")
         case "ask" if decision.decision == "allow":
-            return replace(decision, decision="ask", rule=rule, why=why, unsaved=f"the hook {by} still asks")
+            return replace(decision, decision="ask", rule=rule, why=why, unsaved=f"{by} still asks")
         case "allow" if may_allow(decision, mode):
             return replace(decision, decision="allow", rule=rule, why=why)
         case _:

@@ -87,7 +87,7 @@ class SideQuestion:
         verdict = asked.verdict
         if verdict.blocks or verdict.ends:
             why = verdict.stop_reason or verdict.reason or "it gave no reason"
-            raise HookBlocked(f"A hook ({asked.names}) kept the side question from being sent: {why}")
+            raise HookBlocked(f"{asked.who} kept the side question from being sent: {why}")
         added = (Text(verdict.context, True, "hook"),) if verdict.context else ()
         return (*added, reminder(RULES), Text(self._text))
 

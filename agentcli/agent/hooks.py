@@ -105,6 +105,18 @@ class Outcome:
     names: str = ""
     changed_by: str = ""
     """The name of the hook whose input replaces the call's."""
+    by_extension: bool = False
+    """True if `names` is an extension."""
+
+    @property
+    def who(self) -> str:
+        """The hooks or the extension, as a sentence begins with them."""
+        return f"The extension {self.names}" if self.by_extension else f"A hook ({self.names or 'SessionStart'})"
+
+    @property
+    def rule(self) -> str:
+        """The hooks or the extension, as the rule of a decision."""
+        return f"{'extension' if self.by_extension else 'hook'}:{self.names}"
 
 
 NOTHING = Outcome()
@@ -290,7 +302,7 @@ class TurnHooks:
         if asked.verdict.blocks or any(outcome.verdict.ends for outcome in outcomes):
             said = next((o.verdict.stop_reason for o in outcomes if o.verdict.ends and o.verdict.stop_reason), "")
             why = said or asked.verdict.reason or "a hook ended the turn"
-            error = HookBlocked(f"A hook ({asked.names or 'SessionStart'}) blocked the prompt: {why}")
+            error = HookBlocked(f"{asked.who} blocked the prompt: {why}")
             return [*events, TurnEnded("blocked", error=error)]
         for outcome in outcomes:
             self._add_context(outcome)
@@ -332,7 +344,7 @@ class TurnHooks:
             asked = await self._hooks.prompt(prompt.text, interrupt)
             events += asked.events
             if asked.verdict.blocks:
-                events.append(Warned(f"A hook ({asked.names}) blocked the prompt: {asked.verdict.reason}"))
+                events.append(Warned(f"{asked.who} blocked the prompt: {asked.verdict.reason}"))
             else:
                 self._add_context(asked)
                 kept.append(prompt if asked.verdict.text is None else reworded(prompt, asked.verdict.text))

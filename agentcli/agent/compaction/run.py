@@ -95,7 +95,7 @@ class CompactionRun:
             self._brief = replace(self._brief, focus=held.verdict.text)
         await emit_all(held.events, emit)
         if held.verdict.blocks:
-            why = f"A hook ({held.names}) wants no compaction: {held.verdict.reason}"
+            why = f"{held.who} wants no compaction: {held.verdict.reason}"
             if not self._demanded:
                 return self._ended("noop", plan.tokens_before, why)
             await emit(Warned(f"{why.rstrip('.')}. The compaction runs anyway: the session does not fit the window."))

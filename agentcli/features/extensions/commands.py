@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+import json
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from agentcli.core.model import ToolSchema
 from agentcli.core.record import Settings
+from agentcli.core.text.words import plural
 from agentcli.features.extensions.loading import Extension
 from agentcli.features.extensions.run import LoadedRun, run_of
 from agentcli.program.commands import Context, Output, Said, command
@@ -24,7 +26,7 @@ NONE = "No extensions. See /help extensions."
 @command("Extensions", at_once=True, values=("",))
 async def extensions(ctx: Context, _: str) -> AsyncIterator[Output]:
     """List extensions: tools, commands, events, faults: /extensions"""
-    yield Said([*lines(run_of(ctx.program), ctx.program)])
+    yield Said([*lines(run_of(ctx.program), ctx.program, ctx.session.core.builder.counter.text)])
 
 
 @command("Extensions", values=("",))
@@ -73,10 +75,10 @@ def _offer(session: AgentSession, tools: Sequence[Tool]) -> None:
         core.builder.tools = tuple(map(ToolSchema.recorded, core.journal.history.tools))
 
 
-def lines(loaded: LoadedRun, program: Program) -> Iterator[str]:
-    """Yield a line for each extension, and for what is wrong."""
+def lines(loaded: LoadedRun, program: Program, tokens: Callable[[str], int] | None = None) -> Iterator[str]:
+    """Yield a line for each extension, and for what is wrong. `tokens` counts those of a text."""
     for one in loaded.all:
-        yield line(one)
+        yield line(one, tokens)
     waiting = [one for one in loaded.definitions() if not program.approvals.allows(one)]
     yield from (f"{one.name}  not approved ({one.file}). /hooks approve asks about it." for one in waiting)
     yield from loaded.left_out
@@ -84,9 +86,12 @@ def lines(loaded: LoadedRun, program: Program) -> Iterator[str]:
         yield NONE
 
 
-def line(one: Extension) -> str:
-    """Return what an extension adds, what it has used, and its faults."""
-    used = f" · {one.calls} calls, {one.seconds:.2f} s" if one.calls else ""
+def line(one: Extension, tokens: Callable[[str], int] | None = None) -> str:
+    """Return what an extension adds, the tokens of its tools, what it has used, and its faults."""
+    used = f" · {plural(one.calls, 'call')}, {one.seconds:.2f} s" if one.calls else ""
+    if one.tools and tokens is not None:
+        size = sum(tokens(json.dumps(tool.tool().schema.raw)) for tool in one.tools)
+        used = f" · {size:,} tokens in each request{used}"
     state = " · off" if one.off else ""
     faults = f" · {one.faults[-1]}" if one.faults else ""
     return f"{one.name}  {'; '.join(added(one)) or 'adds nothing'} ({one.source.path}){used}{state}{faults}"

@@ -97,7 +97,7 @@ class ExtensionHooks(Hooks):
             decision = await host.fire(extension, handler, Prompt(text))
             if decision is not None and decision.kind == "block":
                 blocked = replace(outcome.verdict, answer="deny", reason=decision.text)
-                return self._told(replace(outcome, verdict=blocked, names=extension.name))
+                return self._told(replace(outcome, verdict=blocked, names=extension.name, by_extension=True))
             if decision is not None and decision.kind == "replace":
                 text = decision.text
                 outcome = replace(outcome, verdict=replace(outcome.verdict, text=text))
@@ -149,7 +149,7 @@ class ExtensionHooks(Hooks):
             decision = await host.fire(extension, handler, Reply(text))
             if decision is not None:
                 verdict = replace(outcome.verdict, answer="deny", reason=decision.text)
-                return self._told(replace(outcome, verdict=verdict, names=extension.name))
+                return self._told(replace(outcome, verdict=verdict, names=extension.name, by_extension=True))
         return self._told(outcome)
 
     async def stop_failed(self, error: AgentError, text: str, interrupt: asyncio.Event) -> Outcome:
@@ -163,7 +163,7 @@ class ExtensionHooks(Hooks):
             decision = await host.fire(extension, handler, Compaction(trigger, focus))
             if decision is not None and decision.kind == "block":
                 verdict = replace(outcome.verdict, answer="deny", reason=decision.text)
-                return self._told(replace(outcome, verdict=verdict, names=extension.name))
+                return self._told(replace(outcome, verdict=verdict, names=extension.name, by_extension=True))
             if decision is not None:
                 focus = decision.text
                 outcome = replace(outcome, verdict=replace(outcome.verdict, text=focus))
@@ -207,4 +207,4 @@ def _decided(outcome: Outcome, decision: Decision, extension: Extension) -> Outc
     """Return the outcome with an extension's answer about a call; `ask` is stronger than a hook's `allow`."""
     answer: Answer = "deny" if decision.kind == "deny" else "ask"
     verdict: Verdict = replace(outcome.verdict, answer=answer, reason=decision.text)
-    return replace(outcome, verdict=verdict, names=extension.name)
+    return replace(outcome, verdict=verdict, names=extension.name, by_extension=True)

@@ -147,7 +147,7 @@ def _imported(source: Source, cache: Path | None) -> ModuleType:
         folder = _copied(source, cache)
         spec = importlib.util.spec_from_file_location(name, folder / INIT, submodule_search_locations=[str(folder)])
     else:
-        spec = importlib.util.spec_from_loader(name, _Content(source), origin=str(source.path))
+        spec = importlib.util.spec_from_file_location(name, source.path, loader=_Content(source))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

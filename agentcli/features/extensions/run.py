@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,7 @@ class LoadedRun(RunPart):
         self._stamp: tuple[object, ...] = ()
         self._allowed: frozenset[str] = frozenset()
         self._commands: tuple[Command, ...] | None = None
+        self._defined: tuple[object, Sequence[Definition]] | None = None
 
     def active(self) -> Sequence[Extension]:
         """Return the extensions that are not off."""
@@ -86,17 +88,25 @@ class LoadedRun(RunPart):
 
     def _caller(self, extension: Extension) -> Any:
         async def called(function: Any, values: dict[str, Any]) -> Any:
-            return await asyncio.wrap_future(self.worker.begin(extension.name, function, **values))
+            began = time.monotonic()
+            try:
+                return await asyncio.wrap_future(self.worker.begin(extension.name, function, **values))
+            finally:
+                extension.calls += 1
+                extension.seconds += time.monotonic() - began
 
         return called
 
     def definitions(self) -> Sequence[Definition]:
-        """Return the project's extensions, which a person must approve."""
+        """Return the project's extensions, which a person must approve. Files are read again once they have changed."""
         program = self._program
         if not program.trusted:
             return ()
-        there = found(program, ())
-        return [one.definition for one in there.sources if one.place == "project"]
+        now = stamp(program, ())
+        if self._defined is None or self._defined[0] != now:
+            there = found(program, ())
+            self._defined = now, [one.definition for one in there.sources if one.place == "project"]
+        return self._defined[1]
 
     def tools(self) -> Sequence[Tool]:
         self.refresh()

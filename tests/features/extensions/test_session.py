@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import textwrap
 from pathlib import Path
 
 import agentcli
 from agentcli import manual
+from agentcli.agent.ports import Prompt
+from agentcli.frontends.opening import program_of
+from agentcli.program.options import Options
 from tests.features.extensions.running import folder, outputs, play, warnings, write
-from tests.frontends.python.embedded import calls
+from tests.frontends.acp.editor import editing, in_loop
+from tests.frontends.python.embedded import calls, environment, options, script, workspace
 
 TICKETS = '''
 @tool(effect="none")
@@ -35,7 +40,7 @@ def test_a_tool_has_its_context_and_a_handler_denies_a_call(tmp_path: Path) -> N
         mode="yolo",
     )
     denied, first, second = outputs(events)
-    assert denied == ("denied", "A hook (mine) blocked this call: Production is deployed by people.")
+    assert denied == ("denied", "The extension mine blocked this call: Production is deployed by people.")
     assert first == ("success", "10 tickets about ['a'] in work")
     assert second == ("success", "10 tickets about ['a', 'b'] in work")
     assert (events[-1].text, warnings(events)) == ("Done.", [])
@@ -118,7 +123,7 @@ def test_a_handler_judges_the_calls_of_subagents(tmp_path: Path) -> None:
     write(tmp_path, TICKETS)
     work = calls("task", description="x", prompt="Do it."), calls("bash", command="echo prod"), "Sub.", "Done."
     [denial] = play(tmp_path, *work, mode="yolo")[-1].permission_denials
-    assert (denial.name, denial.rule) == ("bash", "hook:mine")
+    assert (denial.name, denial.rule) == ("bash", "extension:mine")
 
 
 def test_a_setting_of_a_wrong_type_is_a_fault(tmp_path: Path) -> None:
@@ -127,3 +132,96 @@ def test_a_setting_of_a_wrong_type_is_a_fault(tmp_path: Path) -> None:
     )
     (folder(tmp_path).parent / "config.toml").write_text("[extensions.mine]\nmost = 'many'\n")
     assert "extensions.mine.most" in warnings(play(tmp_path, "Done."))[0]
+
+
+HEARD = """
+from pathlib import Path
+
+def note(text):
+    with open(Path(__file__).with_suffix(".txt"), "a") as file:
+        file.write(text + "\\n")
+
+@on("session_end")
+def at_end(event): note(f"end {event.reason}")
+@on("idle", every=0)
+def idle(event): note("idle")
+@on("file_changed")
+def changed(event): note(f"file {event.path.name}")
+@on("model_changed")
+def model(event): note(f"model {event.new}")
+@on("mode_changed")
+def mode(event): note(f"mode {event.old} {event.new}")
+"""
+
+
+def test_changes_between_turns_idle_time_and_the_end_are_events(tmp_path: Path) -> None:
+    file, work = write(tmp_path, HEARD), workspace(tmp_path)
+    (work / "a.txt").write_text("one")
+    given = Options(cwd=str(work), model=script(tmp_path, calls("read", path=str(work / "a.txt")), "Read."))
+
+    async def main() -> None:
+        program = program_of(given, environment(tmp_path))
+        session = program.sessions.begin()
+        say = [event async for event in session.turn(Prompt("Read it."), asyncio.Event())]
+        assert say
+        (work / "a.txt").write_text("two")
+        session.switch(mode="yolo", model="script:echo")
+        say = [event async for event in session.turn(Prompt("Go on."), asyncio.Event())]
+        assert not session.is_due()
+        async with asyncio.timeout(10):
+            while "idle" not in file.with_suffix(".txt").read_text():  # noqa: ASYNC110 (a handler writes it)
+                await asyncio.sleep(0.01)
+        await session.end("exit")
+        await program.close()
+
+    asyncio.run(main())
+    heard = file.with_suffix(".txt").read_text().splitlines()
+    assert sorted({*heard}) == ["end exit", "file a.txt", "idle", "mode ask yolo", "model script/echo"]
+
+
+BOTH = '''
+@tool(effect="none")
+def tickets(query: str) -> str:
+    """Search our issue tracker."""
+    return f"no ticket about {query}"
+
+@command("/greet")
+async def greet(ctx: Context, name: str) -> str:
+    """Greet somebody."""
+    return f"hello {name}"
+'''
+
+
+@in_loop
+async def test_a_tool_and_a_command_work_in_editors(tmp_path: Path) -> None:
+    file = tmp_path / "CONFIG" / "agentcli" / "extensions" / "mine.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(f"from agentcli.extension import *\n{BOTH}")
+    asked = {"calls": [{"name": "tickets", "input": {"query": "a"}}]}
+    async with editing(tmp_path, asked, {"text": "Done."}) as editor:
+        session = await editor.new()
+        assert await editor.say(session, "/greet Bob") == "end_turn"
+        assert editor.person.text == "hello Bob"
+        assert await editor.say(session, "Look.") == "end_turn"
+        assert "no ticket about a" in str(editor.person.of("tool_call_update"))
+        known = [
+            each["name"] for one in editor.person.of("available_commands_update") for each in one["availableCommands"]
+        ]
+        assert "greet" in known
+        editor.person.updates.clear()
+        await editor.say(session, "/extensions")
+        assert re.search(
+            r"mine  tools tickets; commands /greet \(.*\) · \d+ tokens in each request · 2 calls", editor.person.text
+        )
+
+
+def test_a_tool_and_a_command_work_in_the_python_api(tmp_path: Path) -> None:
+    write(tmp_path, BOTH)
+
+    async def main() -> list[str]:
+        async with agentcli.Session(**options(tmp_path, calls("tickets", query="a"), "Done.")) as session:
+            said = [event for text in ("/greet Bob", "Look.") async for event in session.say(text)]
+        results = [event for event in said if isinstance(event, agentcli.Result)]
+        return [*(one.text for one in results), *(text for _, text in outputs(said))]
+
+    assert asyncio.run(main()) == ["hello Bob", "Done.", "no ticket about a"]
