@@ -93,7 +93,7 @@ NEEDED = {"agentcli.features.hooks.", "agentcli.features.mcp."}
 """Wings that every run needs a part of: it looks for hooks and servers. Of the others it loads the class, which is the package itself."""
 UNUSED = (
     "agentcli.agent.timed_rules",
-    "agentcli.program.accounts",
+    "agentcli.providers.accounts",
     "agentcli.program.daily",
     "agentcli.context.policies.native",
     "agentcli.context.policies.provider",

@@ -86,7 +86,7 @@ class Conversation:
             str(core.ctx.cwd),
             [tool for tool in setup.tools.offered if tool.traits.behaviour.announced],
         )
-        core.ctx.add([offer(Compressing, self.compactor)])
+        core.ctx.add([offer(Compressing, Compressing(self.compactor.ask))])
         self._models = setup.models
         self.pending: list[Part] = []
         self.hooked = TurnHooks(core.journal, core.hooks, core.jobs, core.record, self.pending, source)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -12,6 +13,7 @@ from agentcli.agent.buffers import UnsavedBuffers
 from agentcli.agent.calls.call import PrintedEvents
 from agentcli.agent.checkpointing import Checkpointer
 from agentcli.agent.hooks import Hooks
+from agentcli.agent.ports import Prompt, PromptExtensions
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.agent.setup import SessionSetup, beginning, changed_beginning
 from agentcli.agent.spending import BudgetGuard, TurnSpending
@@ -20,7 +22,7 @@ from agentcli.agent.working_folder import WorkingFolder
 from agentcli.context.settings import PolicyName
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.core.dataclass import dataclass
-from agentcli.core.event import Noticed, Recorded
+from agentcli.core.event import Emit, Noticed, Recorded, TurnEnded
 from agentcli.core.journal import Journal
 from agentcli.core.message import Usage
 from agentcli.core.model import Model, ModelSpec, ToolSchema
@@ -70,6 +72,19 @@ class SessionCore:
     def record(self, body: Body) -> Recorded:
         """Append to the session. It is durable on return, or the journal reports that the disk fails."""
         return Recorded(self.journal.append(body))
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """The open session of a subagent."""
+
+    core: SessionCore
+    extensions: PromptExtensions
+    run: Callable[[Prompt, asyncio.Event, Emit], Awaitable[TurnEnded]]
+    close: Callable[[], None]
+
+
+OpenChild = Callable[[Journal, SessionSetup, Model, Mode], Child]
 
 
 class SessionLog:

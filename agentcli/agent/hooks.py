@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import field, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from agentcli.agent.ports import Prompt
 from agentcli.context.inject import wrap
@@ -55,47 +55,6 @@ class Verdict:
         return self.answer == "deny"
 
 
-class KnownHook(Protocol):
-    """One hook, as a session reports it."""
-
-    @property
-    def name(self) -> str:
-        """File name of its script, or else of its program."""
-        ...
-
-    @property
-    def line(self) -> str:
-        """The exact command line."""
-        ...
-
-    @property
-    def source(self) -> str:
-        """The file that defines it, as the person knows it."""
-        ...
-
-    @property
-    def project(self) -> bool:
-        """True if a project defines it: it may deny and ask, but not allow."""
-        ...
-
-    @property
-    def dialect(self) -> Literal["claude", "gemini"]:
-        """The program it was written for."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """A hook that ran."""
-
-    hook: KnownHook
-    verdict: Verdict
-    """Its verdict."""
-    warning: str = ""
-    """Its failure as a warning for the person; empty if it did not fail."""
-    seconds: float = 0.0
-
-
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """Combined verdict of one event's hooks (`names`), and their messages to the person."""
@@ -137,16 +96,15 @@ class Subagent:
 class Hooks:
     """Hooks of a session: here none, so every event passes and nothing is written."""
 
-    hooks: Sequence[KnownHook] = ()
-    last: Mapping[KnownHook, Ran] = {}
-    """The newest run of each hook."""
+    last: Mapping[Hashable, str] = {}
+    """The newest result of each hook, in a few words."""
     variables: Mapping[str, str] = {}
     """Variables that hooks have set for the session's commands (CLAUDE_ENV_FILE)."""
 
     @property
     def judges_calls(self) -> bool:
         """True if calls pass the hooks' stage."""
-        return bool(self.hooks)
+        return False
 
     def has(self, *names: str) -> bool:
         """Return True if a hook is defined for any of these events."""

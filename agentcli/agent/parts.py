@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from agentcli.agent.calls.execute import CallStages
 from agentcli.agent.calls.way import way_of_calls
-from agentcli.agent.core import SessionCore
+from agentcli.agent.core import OpenChild, SessionCore
 from agentcli.agent.ending import Ending
 from agentcli.agent.feature import SessionPart
 from agentcli.agent.instructions import Standing, nested_of
-from agentcli.agent.ports import NoExtensions, NothingFound, PromptExtensions
+from agentcli.agent.ports import FoundTools, PromptExtensions
 from agentcli.agent.repeats import RepeatGuard
-from agentcli.agent.services import PageReader, PlanMode, SessionPassages, SessionTodo
+from agentcli.agent.services import answer_about, planning, todo_list
 from agentcli.agent.tool_context import offer
 from agentcli.context.settings import NATIVE, PROVIDER
 from agentcli.core.event import Emit, Event
@@ -32,7 +32,7 @@ from agentcli.tools.todo import TodoList
 from agentcli.tools.web_fetch import Reader
 
 if TYPE_CHECKING:
-    from agentcli.agent.delegation.subagents import OpenChild, Subagents
+    from agentcli.agent.delegation.subagents import Subagents
 
 MakePart = Callable[[SessionCore], SessionPart | None]
 """Makes a session part once the core is complete; None if the feature adds nothing to this session."""
@@ -44,7 +44,7 @@ class SessionParts:
     def __init__(self, core: SessionCore, open_child: OpenChild, features: Sequence[MakePart]) -> None:
         setup = core.setup
         more = [part for make in features if (part := make(core)) is not None]
-        self.found = next((part.found for part in more if part.found is not None), None) or NothingFound(core.traits)
+        self.found = next((part.found for part in more if part.found is not None), None) or FoundTools(core.traits)
         self.instructions, self.nested = Standing(setup, core.journal), nested_of(core)
         repeats, ending = RepeatGuard(setup.settings.agent.repeat_limit, alone=setup.alone), Ending(core)
         stages = [stage for part in more for stage in part.stages]
@@ -55,15 +55,15 @@ class SessionParts:
                 offer(CallStages, self.way),
                 offer(Jobs, core.jobs),
                 offer(SeenFiles, core.seen),
-                offer(TodoList, SessionTodo(core.journal, core.record, core.printed)),
-                offer(SessionText, SessionPassages(core.journal)),
-                offer(Answers, setup.person),
-                offer(Planning, PlanMode(core)),
-                offer(Reader, PageReader(core)),
+                offer(TodoList, todo_list(core)),
+                offer(SessionText, SessionText(core.journal)),
+                offer(Answers, Answers(setup.person.ask)),
+                offer(Planning, planning(core)),
+                offer(Reader, Reader(partial(answer_about, core))),
                 *(service for part in more for service in part.services),
             ]
         )
-        self.extensions = core.ctx.service(PromptExtensions) or NoExtensions()
+        self.extensions = core.ctx.service(PromptExtensions) or PromptExtensions()
         subagents = SubagentsPart(core, self.extensions, open_child)
         core.ctx.add(subagents.services)
         self.all: Sequence[SessionPart] = (*own, *more, subagents)
@@ -99,7 +99,7 @@ class SubagentsPart(SessionPart):
 
     def __init__(self, core: SessionCore, extensions: PromptExtensions, open_child: OpenChild) -> None:
         self._core, self._extensions, self._open_child = core, extensions, open_child
-        self.services = [offer(Delegates, self)]
+        self.services = [offer(Delegates, Delegates(self.delegate))]
 
     @cached_property
     def _all(self) -> Subagents:

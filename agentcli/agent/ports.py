@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from agentcli.agent.project.extensions import Extensions, Skill, Template
 from agentcli.core.dataclass import dataclass
-from agentcli.core.errors import ModelError
 from agentcli.core.event import Emit, TurnEnded
 from agentcli.core.mcp_servers import CALL, SEARCH, KeepFile, not_connected, server_of
 from agentcli.core.message import Part, ToolCall
@@ -133,122 +133,77 @@ AGAIN = Prompt("Continue.", typed=False, again=True)
 """The prompt that sends the last request of a failed turn once more."""
 
 
-class PromptSource(Protocol):
+class PromptSource(ABC):
     """Port to prompts and resources of servers, which a person's prompt may mention."""
 
+    @abstractmethod
     def named(self, text: str) -> bool:
         """Return True if a prompt begins with `/name` of a server's prompt."""
-        ...
 
+    @abstractmethod
     async def attached(self, prompt: Prompt, keep: KeepFile, check: Callable[[str], None]) -> Prompt:
         """Return the prompt, preceded by every resource that it mentions as `@server:uri`.
 
         Raises InputError for an unreadable resource, and the errors of `check` for an address.
         """
-        ...
 
+    @abstractmethod
     async def expanded(self, prompt: Prompt, keep: KeepFile) -> Prompt:
         """Return the prompt with a server's texts if it begins with a server's prompt; else unchanged.
 
         Raises InputError.
         """
-        ...
 
 
-class PromptExtensions(Protocol):
-    """Port to skills, slash commands and kinds of agents that files define for a session."""
+class PromptExtensions:
+    """Skills, slash commands and kinds of agents that files define for a session. Here are none."""
 
     @property
     def found(self) -> Extensions:
         """The extensions found by the last search."""
-        ...
+        return Extensions()
 
     def entry(self, name: str) -> Skill | Template | None:
         """Return the skill or command that the person means by `/name`."""
-        ...
+        return None
 
     def mentioned(self, text: str) -> Sequence[Skill | Template]:
         """Return the skills, and the commands of files, that a text mentions as `$skill` or `/name` anywhere, in order."""
-        ...
+        return ()
 
     def is_entry(self, text: str) -> bool:
         """Return True if a prompt begins with `/name` of a skill, a command, or a server's prompt."""
-        ...
+        return False
 
     async def expanded(self, prompt: Prompt) -> Prompt:
         """Return the prompt with the texts of all commands, skills and servers' prompts in it.
 
         Raises InputError if a text is unreadable, or contains a command that may not run.
         """
-        ...
-
-    async def with_skills(self, names: Sequence[str], prompt: Prompt) -> Prompt:
-        """Return the prompt with the bodies of these skills before it; skip unknown names."""
-        ...
-
-
-class NoExtensions:
-    """Extensions of a session without a feature for them."""
-
-    found = Extensions()
-
-    def entry(self, name: str) -> None:
-        """Return None: there is no skill and no command."""
-
-    def mentioned(self, text: str) -> Sequence[Skill | Template]:
-        """Return nothing."""
-        return ()
-
-    def is_entry(self, text: str) -> bool:
-        """Return False."""
-        return False
-
-    async def expanded(self, prompt: Prompt) -> Prompt:
-        """Return the prompt unchanged."""
         return prompt
 
     async def with_skills(self, names: Sequence[str], prompt: Prompt) -> Prompt:
-        """Return the prompt unchanged."""
+        """Return the prompt with the bodies of these skills before it; skip unknown names."""
         return prompt
 
 
 _NOT_CONFIGURED = "No MCP servers are configured here, so there is no tool {}."
 
 
-class FoundTools(Protocol):
-    """Port to servers' tools, which a session finds over time."""
+class FoundTools:
+    """Tools of servers, which a session finds over time. Here are no servers."""
 
-    traits: dict[str, Traits]
-    """Traits of all tools, extended by each tool that is found."""
-    found: dict[str, Tool]
+    def __init__(self, traits: dict[str, Traits]) -> None:
+        """`traits` has the traits of all tools; those of each tool that is found are added."""
+        self.traits, self.found = traits, dict[str, Tool]()
 
     @property
     def names(self) -> Sequence[str]:
         """The names of all tools of servers."""
-        ...
+        return ()
 
     async def find(self, name: str) -> Tool | str:
         """Return the tool of that name, waiting while its server connects; or why there is none."""
-        ...
-
-    async def no_server_tool(self, given: Mapping[str, Any]) -> str:
-        """Return why a call of the gate means no tool."""
-        ...
-
-    def upfront(self) -> Sequence[ToolSchema]:
-        """Return the tools that the model sees from the start."""
-        ...
-
-
-class NothingFound:
-    """The tools of servers in a session without any."""
-
-    def __init__(self, traits: dict[str, Traits]) -> None:
-        self.traits, self.found = traits, dict[str, Tool]()
-        self.names: Sequence[str] = ()
-
-    async def find(self, name: str) -> Tool | str:
-        """Return the reason why there is no such tool."""
         if name == SEARCH:
             return _NOT_CONFIGURED.format(name)
         return not_connected(server_of(name), "it is not configured here")
@@ -258,7 +213,7 @@ class NothingFound:
         return _NOT_CONFIGURED.format(CALL)
 
     def upfront(self) -> Sequence[ToolSchema]:
-        """Return no tools."""
+        """Return the tools that the model sees from the start."""
         return ()
 
 
@@ -290,37 +245,3 @@ class WindowUsage:
 
     used: int
     usable: int
-
-
-class Accounts(Protocol):
-    """The accounts whose keys the requests of a run use."""
-
-    @property
-    def current(self) -> str:
-        """The account in use; empty for the usual keys."""
-        ...
-
-    @property
-    def order(self) -> Sequence[str]:
-        """The requested accounts: each takes over from the previous one at a rate limit."""
-        ...
-
-    def use(self, text: str) -> None:
-        """Use these accounts, separated by commas, from the next request on. Raises InputError."""
-        ...
-
-    def stored(self, provider: str) -> Sequence[str]:
-        """Return the accounts of a provider."""
-        ...
-
-    def begin_turn(self) -> None:
-        """Let each account be tried again."""
-        ...
-
-    def passes_on(self, error: ModelError, provider: str) -> bool:
-        """Return True if another account takes over after this error."""
-        ...
-
-    def move_on(self, provider: str) -> str:
-        """Use the next account, and return its name."""
-        ...

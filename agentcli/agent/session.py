@@ -11,7 +11,7 @@ from agentcli.agent import loop
 from agentcli.agent.checkpointing import UndoStack
 from agentcli.agent.compaction.compactor import Compactor
 from agentcli.agent.conversation import Conversation
-from agentcli.agent.core import core_of
+from agentcli.agent.core import Child, core_of
 from agentcli.agent.ending import receipt_in
 from agentcli.agent.feature import due, parts_that_follow, with_state
 from agentcli.agent.hooks import Source, reworded
@@ -61,7 +61,7 @@ class AgentSession:
         self.for_people = frozenset(name for name, traits in setup.tools.traits.items() if traits.behaviour.for_people)
         self._setup = setup
         self.core = core = core_of(journal, setup, model, mode)
-        self.parts = own = SessionParts(core, partial(AgentSession, features=features), features)
+        self.parts = own = SessionParts(core, partial(_child, features), features)
         self.notes: Sequence[str] = [
             *lost(journal),
             *setup.run.notes,
@@ -362,6 +362,12 @@ class AgentSession:
         self.conversation.pending += self.conversation.reminders.due(
             self.core.approval.mode, self._setup.today(), unattended, facts, listings
         )
+
+
+def _child(features: Sequence[MakePart], journal: Journal, setup: SessionSetup, model: Model, mode: Mode) -> Child:
+    """Open the session of a subagent."""
+    session = AgentSession(journal, setup, model, mode, features=features)
+    return Child(session.core, session.extensions, session.run, session.close)
 
 
 def _unattended(setup: SessionSetup, text: Callable[..., str], mode: Mode) -> str:

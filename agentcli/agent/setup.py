@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentcli.agent.checkpointing import Checkpointer, MakeChanges
 from agentcli.agent.hooks import Hooks, Subagent
-from agentcli.agent.ports import Accounts, Approve, AskUser
+from agentcli.agent.ports import Approve, AskUser
 from agentcli.agent.project.extensions import Extensions
 from agentcli.agent.settings import AgentSettings
 from agentcli.agent.spending import RunLimits, Spent
@@ -32,6 +32,7 @@ from agentcli.tools.jobs import Jobs
 if TYPE_CHECKING:
     from agentcli.agent.buffers import EditorFiles
     from agentcli.agent.timed_rules import RunRules, TimedRules
+    from agentcli.providers.accounts import Accounts
     from agentcli.sessions.in_memory import MemorySession
     from agentcli.system.worktrees import Worktree
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from agentcli.context.inject import without_images, wrapped
 from agentcli.context.invariants import Repairer
-from agentcli.context.tokens.counter import TokenCounter
+from agentcli.context.tokens.counter import RequestSizes, TokenCounter
 from agentcli.context.view import View, ViewMessage
 from agentcli.context.window import reply_tokens
 from agentcli.core.history import common
@@ -32,31 +32,11 @@ MILESTONE = 2_000
 """Tokens of a tool result from which it may end a cached prefix."""
 
 
-class Sizes(Protocol):
-    """Token counts of a request's messages: see `TokenCounter.sizes`."""
-
-    def through(self, number: int) -> int:
-        """Return the tokens of the messages up to and including a message."""
-        ...
-
-    def newest_result(self, least: int, end: int) -> int:
-        """Return the number of the newest message before `end` with a tool result of at least `least` tokens.
-
-        Return -1 if there is none.
-        """
-        ...
-
-    @property
-    def snapshot(self) -> int:
-        """Number of the first message with a text of the compactor; -1 if there is none."""
-        ...
-
-
 def breakpoints(
     messages: Sequence[RequestMessage],
     head: int,
     model: ModelSpec,
-    sizes: Sizes,
+    sizes: RequestSizes,
     milestone: int = MILESTONE,
 ) -> tuple[Breakpoint, ...]:
     """Choose at most four places, in the order of the request.
@@ -76,7 +56,7 @@ def breakpoints(
 
 
 def _candidates(
-    messages: Sequence[RequestMessage], head: int, model: ModelSpec, sizes: Sizes, milestone: int
+    messages: Sequence[RequestMessage], head: int, model: ModelSpec, sizes: RequestSizes, milestone: int
 ) -> Iterator[tuple[Breakpoint, int, float]]:
     """Yield possible breakpoints, each with the tokens before it and the chance that the next request has the same ones."""
     # The chances estimate how likely the next edit is to spare each prefix. Every edit spares the system. A prune

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.history import History
 from agentcli.core.message import Part
 from agentcli.core.record import Body, Record
@@ -131,8 +131,11 @@ class Journal(Protocol):
         ...
 
 
-class SessionText(Protocol):
-    """The text of a session, for searches."""
+class SessionText:
+    """The text of a session and of its predecessor, which was handed off to it, for searches."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
 
     def passages(
         self, needles: Needles = (), call_id: str = "", newest: int | None = None, until: float = math.inf
@@ -143,15 +146,75 @@ class SessionText(Protocol):
         that were cleared, summarised or rewound since, or inherited by a fork. Raises OutOfTime once `time.monotonic`
         has passed `until`.
         """
+        return _passages(self._journal, needles, call_id, newest, until)
 
     def marks(self, terms: Sequence[str], newest: int | None = None, until: float = math.inf) -> Iterator[Mark]:
         """Yield the records up to number `newest` that have texts, newest first.
 
         Each has the terms that it may contain, ignoring case. Reads no record. Raises OutOfTime like `passages`.
         """
+        return _marks(self._journal, terms, newest, until)
 
     def passages_of(self, mark: Mark) -> Sequence[Passage]:
         """Return the passages of a marked record; none if it is unreadable."""
+        return _passages_of(self._journal, mark.seq, mark.turn)
 
     def index(self) -> Iterator[float]:
-        """Make the missing parts of the session's index one at a time; yields the share that is done."""
+        """Make the missing parts of the session's index, then of its predecessor's, one at a time.
+
+        Yield the share that is done.
+        """
+        journal: Journal | None = self._journal
+        while journal is not None:
+            yield from journal.index()
+            journal = journal.predecessor.journal if journal.predecessor else None
+
+
+def _passages(journal: Journal, needles: Needles, call_id: str, newest: int | None, until: float) -> Iterator[Passage]:
+    """Yield the passages of a session, then its predecessor's, numbered below 1; the predecessor was handed off to it."""
+    from agentcli.core.text.passage import OutOfTime, passages
+
+    if newest is None or newest > 0:
+        for entry in journal.candidates(needles, call_id, newest, until):
+            found = passages(entry, journal.output)
+            yield from (passage for passage in found if call_id in ("", passage.call_id))
+    former = journal.predecessor
+    if former is None:
+        return
+    try:
+        for passage in _passages(former.journal, needles, call_id, _last(former, newest), until):
+            yield replace(passage, seq=former.number(passage.seq))
+    except OutOfTime as left:
+        raise OutOfTime(former.number(left.seq)) from None
+
+
+def _marks(journal: Journal, terms: Sequence[str], newest: int | None, until: float) -> Iterator[Mark]:
+    """Yield the marks of a session, then its predecessor's, numbered below 1."""
+    from agentcli.core.text.passage import OutOfTime
+
+    if newest is None or newest > 0:
+        yield from journal.marks(terms, newest, until)
+    former = journal.predecessor
+    if former is None:
+        return
+    try:
+        for mark in _marks(former.journal, terms, _last(former, newest), until):
+            yield replace(mark, seq=former.number(mark.seq))
+    except OutOfTime as left:
+        raise OutOfTime(former.number(left.seq)) from None
+
+
+def _passages_of(journal: Journal, seq: int, turn: int) -> Sequence[Passage]:
+    from agentcli.core.text.passage import Entry, passages
+
+    former = journal.predecessor if seq < 0 else None
+    if former is not None:
+        found = _passages_of(former.journal, seq + former.until + 1, turn)
+        return tuple(replace(passage, seq=former.number(passage.seq)) for passage in found)
+    record = journal.record(seq)
+    return tuple(passages(Entry(record, turn), journal.output)) if record else ()
+
+
+def _last(former: Predecessor, newest: int | None) -> int:
+    """Return the number in a former session of the record `newest`, or of its last one."""
+    return former.until if newest is None or newest >= 0 else former.until + 1 + newest

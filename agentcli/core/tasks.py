@@ -11,9 +11,12 @@ import os
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from threading import Timer
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentcli.core.streams import closing
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 
@@ -67,13 +70,7 @@ def end_within(seconds: float, code: int) -> None:
     ending.start()
 
 
-class Future(Protocol):
-    """A task or future of asyncio, or a future of threads."""
-
-    def add_done_callback(self, callback: Callable[[Any], object], /) -> object: ...
-
-
-def when_done(future: Future, call: Callable[[], object]) -> Callable[[], None]:
+def when_done(future: asyncio.Future[Any] | Future[Any], call: Callable[[], object]) -> Callable[[], None]:
     """Call a function once when a future ends, for any reason. Return a function that cancels this."""
     wanted = [call]
 

@@ -37,7 +37,7 @@ from agentcli.providers.settings import (
 )
 
 if TYPE_CHECKING:
-    from agentcli.program.accounts import RunAccounts
+    from agentcli.providers.accounts import Accounts
     from agentcli.providers.endpoint_lists import EndpointList, EndpointLists
 
 
@@ -70,7 +70,7 @@ class Models:
     """Folder of the rate gates that all processes share; None if nothing is shared."""
     attended: bool = False
     """True if a person is present, who may start a local server."""
-    accounts: RunAccounts | None = field(default=None, compare=False)
+    accounts: Accounts | None = field(default=None, compare=False)
     """The accounts of the run."""
     connected: list[Connected] = field(default_factory=list)
     """Models connected so far: reused, and closed at the end."""
@@ -285,14 +285,16 @@ class ModelSource:
         self._keyed: tuple[str, Mapping[str, str], Mapping[str, str]] = ("", {}, {})
 
     @cached_property
-    def accounts(self) -> OnDemand[RunAccounts]:
+    def accounts(self) -> OnDemand[Accounts]:
         """Accounts of the run. Raises InputError for an invalid account name."""
         project = self._project
 
-        def make() -> RunAccounts:
-            from agentcli.program.accounts import RunAccounts
+        def make() -> Accounts:
+            from agentcli.providers.accounts import Accounts, by_folder
+            from agentcli.system.key_store import KeyStore
 
-            return RunAccounts(project)
+            here = by_folder(project.config[General].accounts, project.cwd, project.home)
+            return Accounts(KeyStore(project.dirs.config), project.options.account, here)
 
         return OnDemand(make, lambda: project.options.account or project.config[General].accounts)
 
@@ -353,7 +355,7 @@ def _demo(spec: ModelSpec) -> Model:
     return model(spec)
 
 
-def _passed_on(accounts: RunAccounts | None, provider: str, error: ModelError) -> bool:
+def _passed_on(accounts: Accounts | None, provider: str, error: ModelError) -> bool:
     return accounts is not None and accounts.passes_on(error, provider)
 
 

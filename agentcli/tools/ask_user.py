@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.text.words import plural
 from agentcli.core.tool import Behaviour, Choice, Question, ToolContext, ToolOutput, Traits
 from agentcli.tools.entry import Entry
 
 
-class Answers(Protocol):
+@dataclass(frozen=True, slots=True)
+class Answers:
     """The person who answers questions."""
 
-    @property
-    def ask(self) -> Callable[[Sequence[Question]], Awaitable[Sequence[str] | None]]:
-        """Asks questions: the answers in order, an empty sequence if the user declines, None if no user is present."""
-        ...
+    ask: Callable[[Sequence[Question]], Awaitable[Sequence[str] | None]]
+    """Asks questions: the answers in order, an empty sequence if the user declines, None if no user is present."""
 
 
 async def ask_user(ctx: ToolContext, call_id: str, questions: list[Question]) -> ToolOutput:

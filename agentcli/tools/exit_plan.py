@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.tool import Behaviour, ToolContext, ToolOutput, Traits
 from agentcli.tools.compress import Compressing
@@ -14,27 +15,24 @@ FOCUS = "what carrying out the approved plan needs"
 COMPACTED = "The user approves the plan. The conversation before it is summarised now. Carry the plan out:"
 
 
-class Planning(Protocol):
+@dataclass(frozen=True, slots=True)
+class Planning:
     """The service that ends plan mode."""
 
-    @property
-    def compacts(self) -> bool:
-        """True if the approval of the plan requests a compaction."""
-        ...
-
-    async def leave_plan(self, plan: str) -> bool:
-        """Leave plan mode with an approved plan; return False if plan mode was off."""
-        ...
+    leave: Callable[[], bool]
+    """Leaves plan mode after the approval of the plan; returns False if plan mode was off."""
+    compacts: Callable[[], bool]
+    """Returns True if the approval requests a compaction before the plan is carried out."""
 
 
 async def exit_plan(ctx: ToolContext, call_id: str, plan: str) -> ToolOutput:
     if not plan.strip():
         raise ToolError("The plan is empty.")
     planning = ctx.service(Planning)
-    if planning is not None and not await planning.leave_plan(plan):
+    if planning is not None and not planning.leave():
         return ToolOutput("You are not in plan mode; go on.", metadata={"plan": plan, "approved": False})
     # Allowing this call approves the plan: the permission layer asks, and shows the whole plan.
-    compressing = ctx.service(Compressing) if planning is not None and planning.compacts else None
+    compressing = ctx.service(Compressing) if planning is not None and planning.compacts() else None
     if compressing is not None and not compressing.ask(FOCUS, call_id):
         return ToolOutput(f"{COMPACTED}\n\n{plan}", metadata={"plan": plan})
     return ToolOutput("The user approves the plan. Carry it out.", metadata={"plan": plan})

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
@@ -21,28 +22,31 @@ if TYPE_CHECKING:
     from agentcli.tools.lib.output_buffer import OutputBuffer
 
 
-class Listener(Protocol):
+class Listener(ABC):
     """Reads the output of a background job as it comes."""
 
+    @abstractmethod
     def add(self, piece: memoryview) -> None:
         """Take a piece of the output."""
-        ...
 
+    @abstractmethod
     async def finish(self) -> None:
         """Hear that the output has ended."""
-        ...
 
+    @abstractmethod
     def news(self) -> Sequence[str]:
         """Return texts for the model that are new since the last call."""
-        ...
 
 
-class Wakes(Protocol):
+@dataclass(frozen=True, slots=True)
+class Wakes:
     """The service of `wake_on`."""
 
-    def __call__(self, job: Job, pattern: str, seconds: float) -> None:
-        """Wake the model with the job's matching lines from now on. Raises ToolError for an invalid pattern."""
-        ...
+    watch: Callable[[Job, str, float], None]
+    """Wakes the model with lines of a job that match a pattern. Its last argument limits a search in seconds.
+
+    Raises ToolError for an invalid pattern.
+    """
 
 
 @dataclass(slots=True)
@@ -217,7 +221,7 @@ async def bash_output(
     if wake_on and job.ended is None:
         if (wake := ctx.service(Wakes)) is None:
             raise ToolError("wake_on is not available here.")
-        wake(job, wake_on, ctx.limits.pattern_seconds)
+        wake.watch(job, wake_on, ctx.limits.pattern_seconds)
     if job.task is not None and (seconds := waiting_time(wait, ctx.limits)):
         await asyncio.wait([job.task], timeout=seconds)
     text = console_text(bytes(job.fresh))

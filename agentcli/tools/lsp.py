@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal
 
 from agentcli.core.errors import ToolError
 from agentcli.core.tool import Behaviour, Subject, ToolContext, ToolOutput, Traits
@@ -12,9 +13,10 @@ from agentcli.tools.entry import Entry
 Operation = Literal["definition", "references", "hover", "symbols", "rename"]
 
 
-class LanguageServers(Protocol):
+class LanguageServers(ABC):
     """The service that asks language servers."""
 
+    @abstractmethod
     async def ask(
         self, call_id: str, operation: Operation, file_path: str, line: int, symbol: str, new_name: str
     ) -> ToolOutput:

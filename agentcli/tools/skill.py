@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
 from agentcli.core.tool import ToolContext, ToolOutput, Traits
 from agentcli.tools.entry import Entry
 
 
-class Skills(Protocol):
+@dataclass(frozen=True, slots=True)
+class Skills:
     """The service that reads skills."""
 
-    async def open_skill(self, call_id: str, name: str, given: str) -> ToolOutput:
-        """Return the body of a skill, with its arguments filled in."""
-        ...
+    open: Callable[[str, str, str], Awaitable[ToolOutput]]
+    """Returns the body of a skill for a call's id, a name, and the arguments to fill in."""
 
 
 async def skill(ctx: ToolContext, call_id: str, name: str, arguments: str = "") -> ToolOutput:
     skills = ctx.service(Skills)
     if skills is None:
         raise ToolError("There are no skills here.")
-    return await skills.open_skill(call_id, name, arguments)
+    return await skills.open(call_id, name, arguments)
 
 
 def title(given: Mapping[str, Any]) -> str:

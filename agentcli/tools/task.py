@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, Any
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
@@ -22,12 +22,12 @@ class Delegation:
     background: bool = False
 
 
-class Delegates(Protocol):
+@dataclass(frozen=True, slots=True)
+class Delegates:
     """The service that runs subagents."""
 
-    async def delegate(self, call_id: str, work: Delegation) -> ToolOutput:
-        """Run a subagent; its report is the output."""
-        ...
+    delegate: Callable[[str, Delegation], Awaitable[ToolOutput]]
+    """Runs a subagent for a call's id; its report is the output."""
 
 
 async def task(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
@@ -13,16 +13,14 @@ from agentcli.core.tool import Behaviour, ToolContext, ToolOutput, Traits
 from agentcli.tools.entry import Entry
 
 
-class TodoList(Protocol):
+@dataclass(frozen=True, slots=True)
+class TodoList:
     """The list of a session."""
 
-    def todo(self) -> tuple[TodoItem, ...]:
-        """Return the current list."""
-        ...
-
-    def set_todo(self, items: Sequence[TodoItem]) -> None:
-        """Replace and record the list."""
-        ...
+    now: Callable[[], tuple[TodoItem, ...]]
+    """Returns the current list."""
+    replace: Callable[[Sequence[TodoItem]], None]
+    """Replaces, records and shows the list."""
 
 
 _SIGNS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
@@ -42,8 +40,8 @@ async def todo(ctx: ToolContext, call_id: str, todos: list[Step] | None = None) 
     if plan is None:
         raise ToolError("There is no list here.")
     if todos is not None:
-        plan.set_todo([item for step in todos if (item := _item(step)) is not None])
-    items = plan.todo()
+        plan.replace([item for step in todos if (item := _item(step)) is not None])
+    items = plan.now()
     done = sum(item.status == "completed" for item in items)
     return ToolOutput(show(items) or "The list is empty.", metadata={"done": done, "of": len(items)})
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
-from typing import Any, Protocol
+from typing import Any
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
@@ -24,11 +24,12 @@ class PageAnswer:
     spent: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Reader(Protocol):
+@dataclass(frozen=True, slots=True)
+class Reader:
     """The service that answers questions about pages."""
 
-    async def answer(self, question: str, page: str) -> PageAnswer:
-        """Answer a question from the text of a page."""
+    answer: Callable[[str, str], Awaitable[PageAnswer]]
+    """Answers a question from the text of a page."""
 
 
 async def web_fetch(

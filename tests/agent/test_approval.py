@@ -14,7 +14,7 @@ from agentcli.agent.approval import TIRED, ApprovalGate
 from agentcli.agent.calls.call import beginning
 from agentcli.agent.calls.stages import ApprovalStage, Prepare
 from agentcli.agent.hooks import NOTHING, Outcome, Verdict
-from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, NothingFound
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, FoundTools
 from agentcli.agent.timed_rules import TimedRules
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import ConfigError, ToolError
@@ -434,7 +434,7 @@ async def _no_preview(*_: object) -> str:
 
 def stage_of(folder: Path, person: Person, ask_hooks: Any = None, **session: Any) -> ApprovalStage:
     gate = open_session(folder, [], person=person, **session).core.approval
-    prepare = Prepare(TOOLS, NothingFound(dict(TRAITS)), folder)
+    prepare = Prepare(TOOLS, FoundTools(dict(TRAITS)), folder)
     return ApprovalStage(gate, prepare, ask_hooks)
 
 

@@ -11,7 +11,7 @@ import pytest
 from agentcli.agent.calls.call import Call
 from agentcli.agent.calls.stages import NestedStage, Prepare
 from agentcli.agent.instructions import METADATA, NestedInstructions
-from agentcli.agent.ports import NothingFound
+from agentcli.agent.ports import FoundTools
 from agentcli.core.model import Request
 from agentcli.core.record import Prune
 from agentcli.permissions.decide import Decision
@@ -150,7 +150,7 @@ def test_rules_for_certain_paths_come_with_the_first_call_that_touches_one(proje
 
 def stage_of(work: Path) -> NestedStage:
     instructions = NestedInstructions(MemorySession(), work, (work,), work.parent / "home")
-    return NestedStage(instructions, Prepare(TOOLS, NothingFound(dict(TRAITS)), work))
+    return NestedStage(instructions, Prepare(TOOLS, FoundTools(dict(TRAITS)), work))
 
 
 def read(file: Path) -> Call:

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from agentcli.agent.ports import ApprovalResponse, Prompt
-from agentcli.agent.services import SessionPassages
 from agentcli.agent.session import AgentSession
 from agentcli.agent.spending import Budget, Spent, budget_notice, budgets_of, check_budgets
 from agentcli.context.settings import BudgetLimit, BudgetSettings, ContextSettings
 from agentcli.core.errors import LimitReached
 from agentcli.core.event import Event, Waiting, Warned
+from agentcli.core.journal import SessionText
 from agentcli.core.message import File, Text, Usage
 from agentcli.core.model import Prices
 from agentcli.core.record import Retry
@@ -185,7 +185,7 @@ def test_each_of_several_large_inputs_has_a_file_of_its_own(tmp_path: Path) -> N
     assert [session.journal.output(path) for path in paths] == texts
     ids = re.findall(r'or with recall\(id="(.+?)"\)', said)
     found = [
-        next(SessionPassages(session.journal).passages(call_id=each)) for each in ids
+        next(SessionText(session.journal).passages(call_id=each)) for each in ids
     ]  # also in a fork whose origin is gone
     assert [each.text for each in found] == texts
 

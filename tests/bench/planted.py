@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.agent.calls.call import PrintedEvents
-from agentcli.agent.services import SessionPassages
 from agentcli.agent.tool_context import SessionToolContext, offer
 from agentcli.context.policies import plan
 from agentcli.context.room import due_prune
@@ -223,7 +222,7 @@ def _recalls(journal: Journal, fact: Planted) -> bool:
     """Whether the tool itself gives the answer to a model that looks for the topic."""
 
     ctx = SessionToolContext(Workspace(Path("/"), (), home=Path("/")), journal, ToolLimits(), PrintedEvents())
-    ctx.add([offer(SessionText, SessionPassages(journal))])
+    ctx.add([offer(SessionText, SessionText(journal))])
     [recall] = tools({"recall"})
     given: dict[str, Any] = {"pattern": rf"{fact.topic}\b"}
     while True:

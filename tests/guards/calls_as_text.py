@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.agent.calls.stages import Prepare
-from agentcli.agent.ports import NothingFound
+from agentcli.agent.ports import FoundTools
 from agentcli.core.message import Part, Text, ToolCall
 from agentcli.tools.registry import TRAITS, tools
 from tests.guards import Figures, material
@@ -22,7 +22,7 @@ def figures() -> Iterator[Figures]:
     """Yield a row for each half of the forms, and one for texts without calls."""
     held = material("calls_as_text")
     with tempfile.TemporaryDirectory() as folder:
-        prepare = Prepare({tool.name: tool for tool in tools()}, NothingFound(dict(TRAITS)), Path(folder))
+        prepare = Prepare({tool.name: tool for tool in tools()}, FoundTools(dict(TRAITS)), Path(folder))
         meant = [[call] for call in held["meant"]] + [held["meant"][:2]]
         good = held["good"]
         hindered = sum(prepare.with_written([Text(text)], "") is not None for text in good)

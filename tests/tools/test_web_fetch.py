@@ -8,7 +8,6 @@ import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -254,7 +253,7 @@ def test_a_prompt_is_answered_where_somebody_can(ctx: Bench) -> None:
         return PageAnswer("It is 42.", model="demo/small", spent={"spent": {"model": "demo/small"}})
 
     ctx.limits = ToolLimits(fetch_addresses=("127.0.0.1",))
-    ctx.offer(Reader, SimpleNamespace(answer=answer))
+    ctx.offer(Reader, Reader(answer))
     outcome, _ = fetch(ctx, sends(b"the page says 42", "text/plain"), prompt="Which number?")
     assert asked == [("Which number?", "the page says 42")]
     assert "It is 42." in outcome.output
@@ -272,7 +271,7 @@ def test_a_prompt_that_nobody_can_answer_gives_the_page_and_the_reason(ctx: Benc
         return PageAnswer(trouble="There is no key.")
 
     ctx.limits = ToolLimits(fetch_addresses=("127.0.0.1",))
-    ctx.offer(Reader, SimpleNamespace(answer=answer))
+    ctx.offer(Reader, Reader(answer))
     outcome, _ = fetch(ctx, sends(b"the page says 42", "text/plain"), prompt="Which number?")
     assert "There is no key." in outcome.output
     assert outcome.output.endswith("the page says 42")

@@ -40,7 +40,12 @@ class Bench:
 
     def __post_init__(self) -> None:
         self.roots = self.roots or (self.cwd,)
-        self.services |= {SeenFiles: self.seen, TodoList: self, SessionText: self, Answers: self}
+        self.services |= {
+            SeenFiles: self.seen,
+            TodoList: TodoList(lambda: self.items, self.set_todo),
+            SessionText: self,
+            Answers: Answers(self.ask),
+        }
 
     def offer(self, kind: type[Service], service: Service) -> Service:
         self.services[kind] = service
@@ -62,9 +67,6 @@ class Bench:
 
     def progress(self, call_id: str, text: str) -> None:
         self.shown.append(text)
-
-    def todo(self) -> tuple[TodoItem, ...]:
-        return self.items
 
     def set_todo(self, items: Sequence[TodoItem]) -> None:
         self.items = tuple(items)

@@ -6,27 +6,26 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import takewhile
-from typing import Protocol
 
-from agentcli.agent.core import SessionCore
+from agentcli.agent.core import Child, OpenChild, SessionCore
 from agentcli.agent.delegation.kinds import kind_named, model_for, servers_for, settings_for, tools_for, unknown_tools
 from agentcli.agent.delegation.subagent_run import FormerSubagent, SubagentRun, outcome, until_ended_or_in_background
 from agentcli.agent.delegation.worktree import folder_of, in_worktree, with_worktree
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Prompt, PromptExtensions
 from agentcli.agent.project.extensions import BUILT_IN, AgentKind, listing_only
-from agentcli.agent.setup import Children, Parent, SessionSetup
+from agentcli.agent.setup import Children, Parent
 from agentcli.agent.spending import RunLimits, Spent
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
-from agentcli.core.event import Emit, Event, Noticed, TurnEnded, Warned
+from agentcli.core.event import Event, Noticed, TurnEnded, Warned
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.message import FOR_MODEL, Message, ToolCall, ToolResult
-from agentcli.core.model import Model, ModelSpec
+from agentcli.core.model import ModelSpec
 from agentcli.core.record import Mode
 from agentcli.core.sanitise import safe_line
 from agentcli.core.tasks import start_task
@@ -37,27 +36,6 @@ from agentcli.tools.jobs import Fresh
 from agentcli.tools.lib.output_buffer import OutputBuffer
 from agentcli.tools.task import Delegation
 
-
-class Child(Protocol):
-    """The session of a subagent, as far as its parent needs it."""
-
-    journal: Journal
-
-    @property
-    def extensions(self) -> PromptExtensions: ...
-
-    @property
-    def history(self) -> History: ...
-
-    @property
-    def core(self) -> SessionCore: ...
-
-    async def run(self, prompt: Prompt, interrupt: asyncio.Event, emit: Emit) -> TurnEnded: ...
-
-    def close(self) -> None: ...
-
-
-OpenChild = Callable[[Journal, SessionSetup, Model, Mode], Child]
 _BEGINNING = "Subagents that were at work when the program ended were interrupted; what they did before has taken effect. To have one go on:"
 AGENTS = 50
 """Subagents of one session at most."""
@@ -128,7 +106,7 @@ class Subagents:
         async with self._slots:
             worktree = await self._worktree(run)
             child = self._open(run, worktree)
-            run.began(child.journal)
+            run.began(child.core.journal)
             interrupt = asyncio.Event()
             working = start_task(self._work(child, run, interrupt))
             try:
@@ -138,8 +116,8 @@ class Subagents:
                 ended = await working
             finally:
                 child.close()
-        result = outcome(run, child.journal, child.core.model, ended)
-        return await with_worktree(result, worktree, child.journal.id) if worktree else result
+        result = outcome(run, child.core.journal, child.core.model, ended)
+        return await with_worktree(result, worktree, child.core.journal.id) if worktree else result
 
     async def _worktree(self, run: SubagentRun) -> Worktree | None:
         """Return the worktree of a subagent whose definition requests one.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from agentcli.agent.hooks import Answer, Hooks, KnownHook, Outcome, Ran, Source, Subagent, Verdict
+from agentcli.agent.hooks import Answer, Hooks, Outcome, Source, Subagent, Verdict
 from agentcli.core.dataclass import replace
 from agentcli.core.journal import Journal
 from agentcli.core.message import ToolCall, ToolResult
@@ -41,13 +41,8 @@ class ExtensionHooks(Hooks):
         """True if the next prompt is an extension's own."""
 
     @property
-    def hooks(self) -> Sequence[KnownHook]:  # type: ignore[override]
-        """The hooks of files."""
-        return self.inner.hooks
-
-    @property
-    def last(self) -> Mapping[KnownHook, Ran]:  # type: ignore[override]
-        """The newest run of each hook of files."""
+    def last(self) -> Mapping[Hashable, str]:  # type: ignore[override]
+        """The newest result of each hook of files."""
         return self.inner.last
 
     @property

@@ -10,7 +10,6 @@ import re
 import shutil
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
-from agentcli.agent.hooks import Ran
 from agentcli.agent.project.places import folders
 from agentcli.agent.session import AgentSession
 from agentcli.core.dataclass import dataclass
@@ -72,19 +71,10 @@ def listed(program: Project) -> tuple[list[Listed], Sequence[str]]:
 def lines(program: Project, session: AgentSession) -> list[str]:
     """Describe a session's hooks to people, with the last result of each."""
     hooks, notes = listed(program)
-    shown = [_line(one, session.core.hooks.last.get(one.hook)) for one in hooks]
+    shown = [_line(one, session.core.hooks.last.get(one.hook, "")) for one in hooks]
     if any(one.state != "active" for one in hooks):
         shown.append("/hooks approve asks about unapproved ones.")
     return [*(shown or [NO_HOOKS]), *notes]
-
-
-def result(ran: Ran) -> str:
-    """Describe the result of a hook in a few words."""
-    verdict = ran.verdict
-    if verdict.failed:
-        return verdict.failed
-    said = {"deny": "blocked", "ask": "asked", "allow": "allowed", "": "no objection"}[verdict.answer]
-    return f"{said}: {safe_line(verdict.reason)}" if verdict.reason else said
 
 
 def rows(program: Project) -> Iterator[Row]:
@@ -131,8 +121,8 @@ def _on(hook: Hook) -> str:
     return f"{hook.event} {safe_line(hook.matcher)}" if hook.matcher not in ("", "*") else hook.event
 
 
-def _line(one: Listed, ran: Ran | None) -> str:
-    last = f" · last: {result(ran)}" if ran is not None else ""
+def _line(one: Listed, result: str) -> str:
+    last = f" · last: {result}" if result else ""
     state = "" if one.state == "active" else f" · {one.state}"
     return f"{_on(one.hook)}  {safe_line(one.hook.line)}  ({one.hook.source}){state}{last}"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 from weakref import WeakSet
 
-from agentcli.agent.hooks import Ran, Verdict
+from agentcli.agent.hooks import Verdict
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe_line
@@ -48,6 +48,27 @@ class HookEvent:
     def subjects(self) -> tuple[str, ...]:
         """All names of the subject."""
         return (self.subject, *self.also)
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A hook that ran."""
+
+    hook: Hook
+    verdict: Verdict
+    """Its verdict."""
+    warning: str = ""
+    """Its failure as a warning for the person; empty if it did not fail."""
+    seconds: float = 0.0
+
+    @property
+    def result(self) -> str:
+        """Its result in a few words."""
+        verdict = self.verdict
+        if verdict.failed:
+            return verdict.failed
+        said = {"deny": "blocked", "ask": "asked", "allow": "allowed", "": "no objection"}[verdict.answer]
+        return f"{said}: {safe_line(verdict.reason)}" if verdict.reason else said
 
 
 def before_compression(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from agentcli.agent.hooks import NOTHING, Hooks, KnownHook, Outcome, Ran, Source, Subagent, Verdict
+from agentcli.agent.hooks import NOTHING, Hooks, Outcome, Source, Subagent, Verdict
 from agentcli.agent.project.places import folders
 from agentcli.core.aliases import known_as
 from agentcli.core.dataclass import dataclass
@@ -38,7 +38,7 @@ from agentcli.features.hooks.payloads import (
     tool_event,
     tool_response,
 )
-from agentcli.features.hooks.runner import Beginning, HookEvent, Runner, before_compression
+from agentcli.features.hooks.runner import Beginning, HookEvent, Ran, Runner, before_compression
 from agentcli.features.hooks.transcript import Transcript
 from agentcli.features.hooks.verdict import combined
 from agentcli.permissions.facts import by_file, facts_of
@@ -96,8 +96,8 @@ class SessionHooks(Hooks):
     """
 
     def __init__(self, hooks: Sequence[Hook], place: HookPlace) -> None:
-        self.hooks = self._own = hooks
-        self._last: dict[KnownHook, Ran] = {}
+        self._own = hooks
+        self._last: dict[Hashable, str] = {}
         self.last = self._last
         self._place = place
         self._events = {"PreCompact" if hook.event == PRE_COMPRESS else hook.event for hook in hooks}
@@ -105,6 +105,10 @@ class SessionHooks(Hooks):
         self._background: WeakSet[asyncio.Task[Any]] = WeakSet()
         self._calls: dict[str, ToolCall] = {}
         self.variables = place.subagent.variables if place.subagent is not None else {}
+
+    @property
+    def judges_calls(self) -> bool:
+        return bool(self._own)
 
     def has(self, *names: str) -> bool:
         return not self._events.isdisjoint(names)
@@ -114,7 +118,7 @@ class SessionHooks(Hooks):
         return self._place.subagent is not None
 
     def identity(self, kind: str, child: Journal) -> Subagent | None:
-        if not self.hooks:
+        if not self._own:
             return None
         return Subagent(child.id, kind, self._place.journal.id, self._transcript.update(), self.variables)
 
@@ -251,7 +255,7 @@ class SessionHooks(Hooks):
             background=self._background,
         )
         ran = await runner.run(found, interrupt)
-        self._last.update((each.hook, each) for each in ran)
+        self._last.update((each.hook, each.result) for each in ran)
         return [_bounded(each, call) for each in ran]
 
     def _facts(self) -> Circumstances:

@@ -7,12 +7,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agentcli.agent.hooks import Ran, Verdict
+from agentcli.agent.hooks import Verdict
 from agentcli.core.aliases import known_as
 from agentcli.core.message import ToolCall
-from agentcli.features.hooks.commands import result
 from agentcli.features.hooks.files import configured
 from agentcli.features.hooks.loaded import loaded
+from agentcli.features.hooks.runner import Ran
 from agentcli.features.hooks.session_hooks import HookPlace, SessionHooks
 from agentcli.features.hooks.settings import HookSettings
 from agentcli.features.hooks.verdict import combined
@@ -72,7 +72,7 @@ async def _ran(
 
 
 def _say(ran: Ran) -> None:
-    say(f"{ran.hook.name} ({ran.hook.source}, {ran.seconds:.2f} s): {result(ran)}")
+    say(f"{ran.hook.name} ({ran.hook.source}, {ran.seconds:.2f} s): {ran.result}")
     for name in ("context", "message"):
         if text := getattr(ran.verdict, name):
             say(f"  {name}: {text}")

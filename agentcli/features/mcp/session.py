@@ -12,7 +12,7 @@ from typing import Any
 from agentcli.agent.calls.call import Call, Run, Stage
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionPart
-from agentcli.agent.ports import Prompt, PromptSource
+from agentcli.agent.ports import FoundTools, Prompt, PromptSource
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.agent.setup import SessionSetup
 from agentcli.agent.tool_context import offer
@@ -56,7 +56,7 @@ _CHARACTERS_A_TOKEN = 4
 _TROUBLE = ("failed", "needs login")
 
 
-class ServerTools:
+class ServerTools(FoundTools):
     """MCP tools that one session may call. `traits` gains the traits of each tool that is `found`.
 
     `room` returns the tokens of the tools that the model sees from the start.
@@ -69,8 +69,7 @@ class ServerTools:
         estimator: Callable[[], Estimator],
         room: Callable[[], int] = int,
     ) -> None:
-        self.traits = traits
-        self.found: dict[str, Tool] = {}
+        super().__init__(traits)
         self._servers = servers
         self._estimator, self._room = estimator, room
         self._changes_told = len(servers.changes())
@@ -226,7 +225,7 @@ def prompt_of(servers: Servers | None, text: str) -> ServerPrompt | None:
     return next((one for one in servers.prompts() if name in (one.command, f"{PREFIX}{one.server}__{one.name}")), None)
 
 
-class ServerPrompts:
+class ServerPrompts(PromptSource):
     """Prompts and resources of servers, for a session's prompts."""
 
     def __init__(self, servers: Servers) -> None:

@@ -39,7 +39,7 @@ class TimersSession(SessionPart):
 
     def __init__(self, core: SessionCore) -> None:
         self._core, self._jobs = core, core.jobs
-        self.services = [offer(Wakes, self._watch)]
+        self.services = [offer(Wakes, Wakes(self._watch))]
 
     def _watch(self, job: Job, pattern: str, seconds: float) -> None:
         from agentcli.features.timers.wakes import watch

@@ -15,7 +15,7 @@ from agentcli.core.sanitise import safe_line
 from agentcli.core.tasks import run_beside
 from agentcli.core.text.terminal import console_text
 from agentcli.core.text.words import plural
-from agentcli.tools.jobs import Job, Jobs
+from agentcli.tools.jobs import Job, Jobs, Listener
 from agentcli.tools.lib.bounded_regex import BoundedRegex
 
 TOGETHER = 0.2
@@ -72,7 +72,7 @@ def _watches(jobs: Jobs) -> Sequence[tuple[Job, Watch]]:
     return [(job, job.listener) for job in jobs.all() if isinstance(job.listener, Watch)]
 
 
-class Watch:
+class Watch(Listener):
     """Collects the matching lines of a job.
 
     `seconds` is the time limit of one search, `pause` the time between two wake-ups.

@@ -13,7 +13,6 @@ import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Protocol
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.tasks import start_task
@@ -56,14 +55,8 @@ class Refused(Exception):
         self.status = status
 
 
-class Allowed(Protocol):
-    """Decide about a host. Ask a person if necessary."""
-
-    async def __call__(self, host: str) -> str:
-        """Return why a host is refused; empty if it is allowed."""
-        ...
-
-
+Allowed = Callable[[str], Awaitable[str]]
+"""Decides about a host, and asks a person if necessary: returns why it is refused; empty if it is allowed."""
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 Connect = Callable[[str, int], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
 

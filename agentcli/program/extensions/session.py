@@ -124,7 +124,7 @@ BODY_CHARACTERS = 200_000
 """Characters of a skill's body at most."""
 
 
-class SessionExtensions:
+class SessionExtensions(PromptExtensions):
     """Extensions of one session. Subagents, and the prompts of servers, are services of the session."""
 
     def __init__(self, core: SessionCore, catalogue: Catalogue) -> None:
@@ -412,7 +412,7 @@ class ExtensionsSession(SessionPart):
         self._catalogue = Catalogue(core, nested)
         extensions = SessionExtensions(core, self._catalogue)
         self.stages = [nested] if trusted else []
-        self.services = [offer(Skills, extensions), offer(PromptExtensions, extensions)]
+        self.services = [offer(Skills, Skills(extensions.open_skill)), offer(PromptExtensions, extensions)]
 
     async def fact(self) -> str:
         return await self._catalogue.refresh()

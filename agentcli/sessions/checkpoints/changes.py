@@ -6,26 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 from agentcli.core.errors import InputError
-from agentcli.core.history import History
+from agentcli.core.journal import Journal
 from agentcli.core.message import Message
-from agentcli.core.record import Body, Checkpoint, Record
+from agentcli.core.record import Body, Checkpoint
 from agentcli.sessions.checkpoints.checkpoints import Checkpoints, Pending, Restored
 from agentcli.sessions.checkpoints.undo import Batch, Taking, batch_id, batches, to_redo, to_rewind, to_undo
 
 UNCOVERED_TOLD = 3
 """Maximum files that a message lists if a change cannot be undone."""
-
-
-class Noted(Protocol):
-    """The part of a session that takes checkpoint records: `Session` and `MemorySession` both have it."""
-
-    @property
-    def history(self) -> History: ...
-    def append(self, body: Body) -> Record: ...
-    def records_of(self, kind: str, newest_first: bool = False) -> Iterator[Record]: ...
 
 
 class Changes:
@@ -36,7 +26,7 @@ class Changes:
     """
 
     def __init__(
-        self, session: Noted, checkpoints: Checkpoints, append: Callable[[Body], object] | None = None
+        self, session: Journal, checkpoints: Checkpoints, append: Callable[[Body], object] | None = None
     ) -> None:
         self._session, self._checkpoints = session, checkpoints
         self._append = append or session.append

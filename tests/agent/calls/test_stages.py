@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agentcli.agent.calls.call import Call, Run, Stage, beginning, wrapped
 from agentcli.agent.calls.stages import INTERRUPTED, Finish, Prepare, SandboxStage
-from agentcli.agent.ports import NothingFound
+from agentcli.agent.ports import FoundTools
 from agentcli.agent.repeats import RepeatGuard
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import ToolError
@@ -26,7 +26,7 @@ READ = ToolCall("c1", "read", {"file_path": "a.txt"})
 
 
 def prepare(cwd: Path) -> Prepare:
-    return Prepare(TOOLS, NothingFound(dict(TRAITS)), cwd)
+    return Prepare(TOOLS, FoundTools(dict(TRAITS)), cwd)
 
 
 def finish(cwd: Path) -> tuple[Finish, MemorySession]:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from agentcli.agent.services import SessionPassages
 from agentcli.agent.session import AgentSession
 from agentcli.core.errors import InputError
+from agentcli.core.journal import SessionText
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Pin, Todo, TodoItem
 from agentcli.core.tasks import emitted
@@ -148,7 +148,7 @@ def test_a_handoff_of_a_handoff_reaches_both(program: Program) -> None:
     second.journal.append(Message("user", (Text("what is the port?"),), turn))
     second.journal.append(Message("assistant", (Text("The port is 4711."),), turn, "d", "d"))
     third = handed_off(program, second, "")
-    found = {passage.seq: passage for passage in SessionPassages(third.journal).passages()}
+    found = {passage.seq: passage for passage in SessionText(third.journal).passages()}
     assert all(seq < 0 for seq, passage in found.items() if passage.role != "summary")
     assert "4711" in recalled(third, pattern="port is")
     assert "21 rounds" in recalled(third, pattern="def read_line") or "21 rounds" in recalled(third, id="call_1")

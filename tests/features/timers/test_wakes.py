@@ -100,7 +100,7 @@ def test_a_call_that_asks_for_it_is_told_of_lines_and_of_the_end(tmp_path: Path)
 
     async def story() -> list[str]:
         jobs = ctx.offer(Jobs, Jobs())
-        ctx.offer(Wakes, watch)
+        ctx.offer(Wakes, Wakes(watch))
         begun = await run(
             TOOLS["bash"],
             ctx,

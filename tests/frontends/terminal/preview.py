@@ -17,8 +17,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
-from agentcli.agent.ports import ApprovalRequest, Approve, AskUser, Prompt, StatusFacts, WindowUsage
-from agentcli.agent.project.extensions import Extensions
+from agentcli.agent.ports import ApprovalRequest, Approve, AskUser, Prompt, PromptExtensions, StatusFacts, WindowUsage
 from agentcli.context.window_report import Row, WindowReport
 from agentcli.core.errors import CredentialsError, InputError, ModelError, UsageError
 from agentcli.core.event import (
@@ -103,22 +102,6 @@ class MemoryJournal:
     def close(self) -> None: ...
 
 
-class NoExtensions:
-    """The extensions of a session that has none."""
-
-    found = Extensions()
-
-    def entry(self, name: str) -> None:
-        return None
-
-    def mentioned(self, text: str) -> Sequence[Any]:
-        """Return nothing: no prompt names a skill here."""
-        return ()
-
-    def is_entry(self, text: str) -> bool:
-        return False
-
-
 class ScriptedSession:
     """Plays what the prompt asks for, at the pace it asks for."""
 
@@ -135,7 +118,7 @@ class ScriptedSession:
         self.approve, self.ask_user = approve, ask_user
         self.used = 12_000
         self.notes: Sequence[str] = ()
-        self.extensions = NoExtensions()
+        self.extensions = PromptExtensions()
         self.setup = SimpleNamespace(
             models=SimpleNamespace(spec=lambda _: MODELS[0]),
             servers=None,

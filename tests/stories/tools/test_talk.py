@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 
 from agentcli.core.record import TodoItem
@@ -59,17 +57,12 @@ def test_without_anybody_to_ask_the_model_is_told_to_decide(call: Call, ctx: Ben
 
 
 def test_an_approved_plan_leaves_plan_mode(call: Call, ctx: Bench) -> None:
-    left: list[str] = []
-
-    async def leave(plan: str) -> bool:
-        left.append(plan)
-        return len(left) == 1
-
-    ctx.offer(Planning, SimpleNamespace(leave_plan=leave, compacts=False))
+    in_plan_mode = iter([True, False])
+    ctx.offer(Planning, Planning(lambda: next(in_plan_mode), lambda: False))
     outcome = call("exit_plan", plan="# Move the parser\n\n1. …")
     assert outcome.title == "Plan ready: Move the parser"
     assert outcome.status == "success"
-    assert left == ["# Move the parser\n\n1. …"]
+    assert outcome.metadata == {"plan": "# Move the parser\n\n1. …"}
     again = call("exit_plan", plan="again")
     assert again.output == "You are not in plan mode; go on."
     assert again.metadata["approved"] is False
@@ -82,7 +75,7 @@ def test_a_task_is_given_to_whoever_runs_subagents(call: Call, ctx: Bench) -> No
 
     given = {"description": "find it", "prompt": "Where?", "agent": "explore"}
     assert call("task", **given).status == "error"
-    ctx.offer(Delegates, SimpleNamespace(delegate=delegate))
+    ctx.offer(Delegates, Delegates(delegate))
     assert call("task", **given).output == "c1 find it Where? explore"
 
 

@@ -45,7 +45,7 @@ CHARACTERS = 8_000
 """Maximum characters of one answer."""
 
 
-class SessionServers(SessionPart):
+class SessionServers(SessionPart, LanguageServers):
     """Language servers of one session, by file extension."""
 
     name = "language servers"

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agentcli.core.errors import CredentialsError, ModelError
 from agentcli.core.record import USUAL_ACCOUNT
-from agentcli.program.config.general import General
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import ProviderSettings, credentials, key_variables
 from agentcli.system.key_store import KeyStore, account_names
 
-if TYPE_CHECKING:
-    from agentcli.program.project import Project
 
-
-class RunAccounts:
+class Accounts:
     """The current account, and those that take over at a rate limit, in order; none for the usual keys."""
 
-    def __init__(self, project: Project) -> None:
-        """Raise InputError for a name that cannot be an account's."""
-        self._project = project
-        self._store = KeyStore(project.dirs.config)
-        self._given = account_names(project.options.account)
-        self._here = account_names(by_folder(project.config[General].accounts, project.cwd, project.home))
+    def __init__(self, store: KeyStore, given: str, here: str) -> None:
+        """`given` are the accounts that the run was given, `here` those of its folder, separated by commas.
+
+        Raise InputError for a name that cannot be an account's.
+        """
+        self._store = store
+        self._given, self._here = account_names(given), account_names(here)
         self._names = self._given or self._here
         self._limited: set[str] = set()
         self.current = _plain(self._names[0]) if self._names else ""
