@@ -127,7 +127,7 @@ class ApprovalGate:
                 return call.decided(decision)
             ask = await self._question(call, decision)
         except ToolError as error:
-            # Nobody is asked about a call that cannot work, such as an impossible edit; the model is told at once.
+            # Nobody is asked about a call that cannot work, such as an impossible edit. The model gets the error.
             return call.refused(str(error), "error")
         if self._allowed.pop(call.call.call_id, None) == (ask.preview, ask.why):
             return call.decided(replace(decision, decision="allow", rule="user:all"))

@@ -69,7 +69,7 @@ class Budget:
         return max(tokens, money)
 
     def is_low(self, spent: Spent) -> bool:
-        """Return True if so little is left that the model is told."""
+        """Return True if so little is left that the model gets a note."""
         return self.is_set and 1 - self.used(spent) < self.settings.tell_below
 
     def delay(self, spent: Spent) -> float:

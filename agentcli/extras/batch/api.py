@@ -86,7 +86,7 @@ async def run_batch(
     """Start or continue a batch. `tasks` is a file of JSON lines, or mappings with the same keys. `out` is the batch's
     folder.
 
-    Cancelling the call stops the batch in good order; the same call continues it. Raise AgentError for invalid tasks
+    Cancelling the call stops the batch cleanly; the same call continues it. Raise AgentError for invalid tasks
     and options.
     """
     _check(options)
@@ -111,7 +111,7 @@ async def run_batch(
 
 
 async def _driven(driver: Driver) -> int:
-    """Run a batch and return its exit code; on cancellation, stop it in good order."""
+    """Run a batch and return its exit code; on cancellation, stop it cleanly."""
     running = start_task(driver.run())
     try:
         await asyncio.shield(running)

@@ -104,7 +104,7 @@ async def _run(driver: Driver, form: str) -> int:
 
 
 def _stopping(driver: Driver) -> Callable[[int], None]:
-    """Return a signal handler. The first signal stops in good order. A second one exits at once, and the agents end
+    """Return a signal handler. The first signal stops the batch cleanly. A second one exits at once, and the agents end
     with the process.
     """
     seen: list[int] = []

@@ -1,5 +1,5 @@
-"""One start of a task on any machine with agentcli. Plain values go in. The row, commit, session and files come back by
-value.
+"""One start of a task on any machine with agentcli. Plain values go in. The row, commit, session and files are
+returned by value.
 """
 
 from __future__ import annotations

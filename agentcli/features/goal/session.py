@@ -22,7 +22,7 @@ IDLE = 2
 UNJUDGED = 2
 """Consecutive checks without a verdict after which a goal pauses."""
 LARGE = 1_000_000
-"""Bytes of output from which the person is told."""
+"""Bytes of output from which the person gets a warning."""
 CONTINUES = "/goal resume continues, /goal clear ends it."
 RAISES = "/goal resume continues with more: --turns N, --time 4h, --cost USD."
 NO_CHECK = (

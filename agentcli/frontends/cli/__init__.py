@@ -36,7 +36,7 @@ def run(arguments: list[str], early: EarlyTerminal | None = None) -> int:
 
 
 def stopped(stop: KeyboardInterrupt, arguments: list[str]) -> int:
-    """Ctrl-C, or another signal, before anything that ends in good order ran: a script still gets its result."""
+    """Print the result for a script if Ctrl-C or another signal came before a session ran; return the exit code."""
     from agentcli.frontends.headless.output import Headless
 
     code = 128 + stop.args[0] if stop.args else INTERRUPTED

@@ -137,7 +137,7 @@ class Session:
             await asyncio.sleep(0)
 
     def interrupt(self) -> None:
-        """Interrupt the running turn, from any thread; its result comes as soon as it has ended in good order."""
+        """Interrupt the running turn, from any thread; its result comes as soon as it has ended."""
         if self._turn is not None:
             self._turn.interrupt()
 

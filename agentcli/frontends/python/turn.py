@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 AHEAD = 100
 """Maximum events that a turn may be ahead of its reader; then it waits."""
 GRACE = 30.0
-"""Seconds that an interrupted turn may take to end in good order, and again once it is cancelled."""
+"""Seconds that an interrupted turn may take to end cleanly, and again once it is cancelled."""
 
 
 class Turn:
@@ -51,7 +51,7 @@ class Turn:
         await self._task
 
     def interrupt(self) -> None:
-        """Interrupt the turn, from any thread; its result comes once it has ended in good order."""
+        """Interrupt the turn, from any thread; its result comes once it has ended."""
         self._loop.call_soon_threadsafe(self._stop)
 
     async def leave(self) -> None:

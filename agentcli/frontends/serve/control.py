@@ -115,7 +115,7 @@ class _Control:
     async def _follow(self, after: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Send events until the client leaves.
 
-        A slow client blocks nothing: it is told to reload if it falls behind.
+        A slow client blocks nothing: if it falls behind, it must reload.
         """
         sending = start_task(self._send(after, writer))
         leaving = start_task(reader.read(1))
