@@ -110,7 +110,6 @@ UNUSED = (
     "agentcli.frontends.terminal.status_command",
     "agentcli.tools.lib.web_request",
     "agentcli.frontends.commands.memory_proposal",
-    "agentcli.frontends.terminal.beside",
     "jsonschema",
 )
 

@@ -13,7 +13,6 @@ from agentcli.agent.checkpointing import MakeChanges
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionPart
 from agentcli.agent.hooks import Hooks
-from agentcli.agent.project.extensions import AgentKind
 from agentcli.agent.project.instructions import Instructions, InstructionSet, instruction_set, standing_rules
 from agentcli.agent.settings import AgentSettings
 from agentcli.agent.setup import (
@@ -157,13 +156,11 @@ class Program(Project):
         replies.
         """
         counts = TokenCounter(self._estimator(policy or self.selection.policy_of(history)))
-        counts.use_model(self.selection.spec_for(history).id, history.system, self.tools_of(history))
+        counts.use_model(
+            self.selection.spec_for(history).id, history.system, [*map(ToolSchema.recorded, history.tools)]
+        )
         counts.learn(history)
         return counts
-
-    def tools_of(self, history: History) -> Sequence[ToolSchema]:
-        """Return the tools that a session's requests begin with."""
-        return [*map(ToolSchema.recorded, history.tools)]
 
     @property
     def vocabularies(self) -> Path:
@@ -232,10 +229,10 @@ class Program(Project):
         config, workspace_policy = self.config, self.workspace_policy
         files, hooks, connected = self.instruction_files().files, self._found_hooks(), self._servers()
         servers = connected
-        if self.agent is not None:
+        if self.selection.agent is not None:
             from agentcli.agent.delegation.kinds import servers_for
 
-            servers = servers_for(self.agent, connected)
+            servers = servers_for(self.selection.agent, connected)
         front_end, brought = self.front_end, self.brought
         self._know(brought)
         return SessionSetup(
@@ -366,26 +363,21 @@ class Program(Project):
             tool for tool in offered if self.config[AgentSettings].subagents or not tool.traits.behaviour.delegates
         ]
         offered = [*offered, *self.brought]
-        if self.agent is None:
+        if self.selection.agent is None:
             return offered
         from agentcli.agent.delegation.kinds import tools_for
 
-        return tools_for(self.agent, offered, depth=0)
-
-    @property
-    def agent(self) -> AgentKind | None:
-        """Return this run's agent definition (`--agent`). Raises UsageError for an unknown name."""
-        return self.selection.agent
+        return tools_for(self.selection.agent, offered, depth=0)
 
     @property
     def agent_settings(self) -> AgentSettings:
         """Settings of a turn, including those of this run's agent definition."""
         configured = self.config[AgentSettings]
-        if self.agent is None:
+        if self.selection.agent is None:
             return configured
         from agentcli.agent.delegation.kinds import settings_for
 
-        return settings_for(self.agent, configured)
+        return settings_for(self.selection.agent, configured)
 
     def system_prompt(
         self,
@@ -411,8 +403,8 @@ class Program(Project):
             self.front_end.attended,
         )
         given = own_text if own_text is not None else options.system_prompt
-        if given is None and self.agent:
-            given = self.agent.prompt or None
+        if given is None and self.selection.agent:
+            given = self.selection.agent.prompt or None
         base = own if given is None else (given,)
         parts = [feature.prompt(self, model) for feature in self.active]
         parts += [] if here.attended else [prompt("headless.md")]

@@ -178,7 +178,7 @@ def test_a_session_in_a_small_window_begins_with_less(tmp_path: Path) -> None:
         asyncio.run(session.prepare(asyncio.Event()))
         counter = TokenCounter(Calibrated())
         names = {str(tool["name"]) for tool in session.history.tools}
-        fixed = counter.overhead(session.history.system, given.tools_of(session.history))
+        fixed = counter.overhead(session.history.system, [*map(ToolSchema.recorded, session.history.tools)])
         session.close()
         return fixed, names
 

@@ -20,6 +20,7 @@ from agentcli.context.view import view
 from agentcli.context.window import Window, window_of
 from agentcli.core.errors import InputError
 from agentcli.core.history import History
+from agentcli.core.model import ToolSchema
 from agentcli.core.sanitise import safe_line
 from agentcli.frontends.opening import program_of
 from agentcli.frontends.terminal.render.window_chart import overview
@@ -52,7 +53,7 @@ def _reported(program: Program, past: StoredSession) -> tuple[window_report.Wind
     """Return the report on a session's window, the health of its cache, and the window."""
     history = past.history
     window = _window(program, history)
-    tools = window.counter.overhead((), program.tools_of(history))
+    tools = window.counter.overhead((), [*map(ToolSchema.recorded, history.tools)])
     report = window_report.show(window, forecast(history, window, datetime.now(UTC)), tools=tools)
     records, spec = list(past.records()), program.selection.spec_for(history)
     health = health_of(records, spec, program.traits, window.settings.cache.thrash)

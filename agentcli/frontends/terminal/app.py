@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from agentcli import __version__
 from agentcli.core.errors import AgentError
+from agentcli.core.sanitise import display_path, safe_line
 from agentcli.core.tasks import run_beside
 from agentcli.frontends.terminal.console import Console
 from agentcli.frontends.terminal.device import Device
@@ -22,14 +24,17 @@ from agentcli.frontends.terminal.input.completion import Menu
 from agentcli.frontends.terminal.input.handler import KeyAction
 from agentcli.frontends.terminal.input.keyboard import ASK_BACKGROUND
 from agentcli.frontends.terminal.input.keys import bind, chosen
-from agentcli.frontends.terminal.render.banner import banner
+from agentcli.frontends.terminal.render.frame import Size
 from agentcli.frontends.terminal.render.markdown import warm
+from agentcli.frontends.terminal.render.status_line import short_model
 from agentcli.frontends.terminal.screen import Screen
 from agentcli.frontends.terminal.settings import UiSettings
 from agentcli.frontends.terminal.start_questions import settle
-from agentcli.frontends.terminal.style import PLAIN, looks, theme_for_background
+from agentcli.frontends.terminal.style import PLAIN, Theme, looks, theme_for_background
 from agentcli.frontends.terminal.turns import farewell
 from agentcli.frontends.terminal.views.transcript_screen import Viewing
+from agentcli.system.branch import branch
+from agentcli.system.cells import clip
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
@@ -38,6 +43,8 @@ if TYPE_CHECKING:
 
 WATCH_EVERY = 1.0
 """Seconds between two checks of background jobs and due prompts, and saves of the draft."""
+ROOM = Size(60, 20)
+"""Smallest terminal that has room for the banner."""
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -264,6 +271,27 @@ class Terminal:
             if lines:
                 self.console.show("", *lines)
             self.screen.close()
+
+
+def banner(session: AgentSession, size: Size, theme: Theme) -> list[str]:
+    """Return three lines for a new user: program, model and folder, keys, and loaded files; none on a small terminal."""
+    if size.columns < ROOM.columns or size.rows < ROOM.rows:
+        return []
+    git_branch = safe_line(branch(session.cwd))
+    place = f"{display_path(session.cwd)}{f' ({git_branch})' if git_branch else ''}"
+    names = ", ".join(dict.fromkeys(path.name for path, _ in session.parts.instructions.now.files))
+    sandbox = session.report.status().sandbox
+    facts = (f"{names} loaded" if names else "no AGENTS.md: /init writes one", f"sandbox {'on' if sandbox else 'off'}")
+    lines = [
+        f" · {short_model(safe_line(session.core.model.name))} · {place}",
+        f"? keys · / commands · @ files · Shift-Tab mode: {session.core.approval.mode}",
+        " · ".join(facts),
+    ]
+    name = f"agentcli {__version__}"
+    first, *rest = [
+        theme.paint("dim", clip(line, size.columns - 1 - (len(name) if n == 0 else 0))) for n, line in enumerate(lines)
+    ]
+    return [theme.paint("strong", name) + first, *rest]
 
 
 def _warm(screen: Screen) -> None:

@@ -9,9 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agentcli.agent.ports import Interruptible
-from agentcli.core.event import Event, Recorded, Warned
+from agentcli.core.event import Event, Noticed, Recorded, Warned
 from agentcli.core.message import Part
-from agentcli.core.on_demand import OnDemand
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.features.mcp.commands import resources
 from agentcli.frontends.commands import extensions
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentcli.agent.session import AgentSession
-    from agentcli.frontends.terminal.beside import Beside
     from agentcli.frontends.terminal.sharing import Sharing
     from agentcli.program.program import Program
 
@@ -65,13 +63,8 @@ class Console(CommandContext):
         self._command: UserMessage | None = None
         """The line of the running slash command, until it is printed."""
         self._cancelled = False
-        self.beside = OnDemand(self._beside)
+        self.beside = Beside(screen, self.notice, self.withdraw)
         self._external = ExternalEditor(screen.elsewhere, self.warn)
-
-    def _beside(self) -> Beside:
-        from agentcli.frontends.terminal.beside import Beside
-
-        return Beside(self.screen, self.notice, self.withdraw)
 
     def attach(self, program: Program, sharing: Sharing) -> None:
         """Use the program whose sessions are shown, with its slash commands."""
@@ -185,7 +178,7 @@ class Console(CommandContext):
         """Show the events of work as they arrive; Esc interrupts it. Beside other work only its notices are shown, and Esc stops it first."""
         self._print_command()
         if self.state.work is not None:
-            await self.beside().play(doing, work)
+            await self.beside.play(doing, work)
             return
         sharing = self.sharing
 
@@ -235,8 +228,7 @@ class Console(CommandContext):
 
     async def move_to(self, session: AgentSession) -> None:
         """Switch to another session and end the open one; the same session reopened is not ended."""
-        if (beside := self.beside.now) is not None:
-            await beside.ended()
+        await self.beside.ended()
         await super().move_to(session)
 
     def opened(self, session: AgentSession, *, again: bool = False) -> None:
@@ -288,6 +280,47 @@ class Console(CommandContext):
         """End the program; queued prompts and commands no longer run."""
         self.state = replace(self.state, queue=())
         self.editor.leave(code)
+
+
+class Beside:
+    """Works that run beside a turn, the newest last. `notice` shows a line until `withdraw` removes it."""
+
+    def __init__(self, screen: Screen, notice: Callable[[str], object], withdraw: Callable[[str], object]) -> None:
+        self._screen, self._notice, self._withdraw = screen, notice, withdraw
+        self._running: dict[asyncio.Event, asyncio.Event] = {}
+        """The interrupt of each, and an event that is set at its end."""
+
+    async def play(self, doing: str, work: Interruptible) -> None:
+        """Carry out work, showing its notices and warnings."""
+        interrupt, done = asyncio.Event(), asyncio.Event()
+        self._running[interrupt] = done
+        said = f"{doing}. Esc stops it."
+        self._notice(said)
+
+        async def show(event: Event) -> None:
+            if isinstance(event, Noticed | Warned):
+                self._screen.apply(event)
+
+        try:
+            await work(interrupt, show)
+        finally:
+            del self._running[interrupt]
+            done.set()
+            self._withdraw(said)
+
+    def stop(self) -> bool:
+        """Interrupt the newest work that is still running; return False if there is none."""
+        for interrupt in reversed(self._running):
+            if not interrupt.is_set():
+                interrupt.set()
+                return True
+        return False
+
+    async def ended(self) -> None:
+        """Interrupt all, and wait for their end."""
+        for interrupt, done in [*self._running.items()]:
+            interrupt.set()
+            await done.wait()
 
 
 def _completion(console: Console) -> Completion:

@@ -108,7 +108,7 @@ class InterruptKeys:
         """Esc: interrupt; pressed twice while idle with an empty draft, rewind."""
         now = time.monotonic()
         twice, self._escaped_at = now - self._escaped_at < TWICE, now
-        if (beside := self._console.beside.now) is not None and beside.stop():
+        if self._console.beside.stop():
             self._escaped_at = 0.0
         elif self._repl.working:
             self._repl.interrupt()
