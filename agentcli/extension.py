@@ -276,12 +276,16 @@ class Completed:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message of the session. `tool` is the tool of a result or of a call, `input` the input of a call."""
+    """A message of the session. `tool` is the tool of a result or of a call, `input` the input of a call.
+
+    `number` is that of its record.
+    """
 
     role: Literal["user", "assistant", "call", "result"]
     text: str
     tool: str = ""
     input: Mapping[str, Any] | None = None
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,6 +417,10 @@ class Context(Provided, Protocol):
 
     def prompt(self, text: str) -> None:
         """Send a prompt to the model once no turn runs."""
+        ...
+
+    def pin(self, number: int) -> None:
+        """Keep the message with this number word for word in compactions, also in one that is about to begin."""
         ...
 
     def log(self, text: str) -> None:

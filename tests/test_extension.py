@@ -43,7 +43,7 @@ NAMES = [
     "settings",
     "tool",
 ]
-CONTEXT = "ask_aside ask_model attended costs cwd history log mode model prompt run settings state turn_cost ui"
+CONTEXT = "ask_aside ask_model attended costs cwd history log mode model pin prompt run settings state turn_cost ui"
 UI = "confirm input notify select show status"
 SIGNATURES = {
     "on": "(event: 'EventName', *, timeout: 'float' = 5.0, every: 'float' = 60.0) -> 'Callable[[F], F]'",

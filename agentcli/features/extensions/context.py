@@ -8,7 +8,6 @@ from collections.abc import Callable, Coroutine, MutableMapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from agentcli.agent.costs.turns import newest_turn_cost
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Message, Text, ToolResult
 from agentcli.core.message import ToolCall as CallPart
@@ -65,6 +64,9 @@ class Output(Protocol):
 
 class Host(Output, Protocol):
     """Port to a session, as contexts use it. Only its event loop may call the methods that wait."""
+
+    pins: list[int]
+    """Numbers of messages to pin once the call has ended."""
 
     @property
     def core(self) -> SessionCore:
@@ -125,13 +127,15 @@ class SessionContext:
 
     @property
     def history(self) -> Sequence[Said]:
-        return [said for entry in self._host.core.journal.history.entries for said in _said(entry.body)]
+        return [said for entry in self._host.core.journal.history.entries for said in _said(entry.body, entry.seq)]
 
     @property
     def costs(self) -> Sequence[float]:
         return [*self._host.core.spending.turns]
 
     def turn_cost(self) -> TurnCost | None:
+        from agentcli.agent.costs.turns import newest_turn_cost  # few extensions ask
+
         core = self._host.core
         found = newest_turn_cost(core.journal, core.setup.models.spec)
         if found is None:
@@ -150,6 +154,9 @@ class SessionContext:
 
     def prompt(self, text: str) -> None:
         self._output.add_prompt(str(text))
+
+    def pin(self, number: int) -> None:
+        self._host.pins.append(number)
 
     def log(self, text: str) -> None:
         _log.info("the extension %s: %s", self._extension.name, clip(str(text), PRINTED))
@@ -208,13 +215,15 @@ def _rendered(content: Any) -> str:
     return captured.get().rstrip("\n")
 
 
-def _said(body: object) -> Sequence[Said]:
+def _said(body: object, number: int) -> Sequence[Said]:
     match body:
         case ToolResult(name=name, output=output):
-            return [Said("result", output, name)]
+            return [Said("result", output, name, number=number)]
         case Message(role=role, parts=parts):
             text = "".join(part.text for part in parts if isinstance(part, Text) and not part.synthetic)
-            calls = [Said("call", "", part.name, dict(part.input)) for part in parts if isinstance(part, CallPart)]
-            return [*([Said(role, text)] if text else []), *calls]
+            calls = [
+                Said("call", "", part.name, dict(part.input), number) for part in parts if isinstance(part, CallPart)
+            ]
+            return [*([Said(role, text, number=number)] if text else []), *calls]
         case _:
             return ()

@@ -40,6 +40,7 @@ class LoadedRun(RunPart):
         self._stamp: tuple[object, ...] = ()
         self._allowed: frozenset[str] = frozenset()
         self._commands: tuple[Command, ...] | None = None
+        self._tools: Sequence[Tool] | None = None
         self._defined: tuple[object, Sequence[Definition]] | None = None
 
     def active(self) -> Sequence[Extension]:
@@ -70,7 +71,7 @@ class LoadedRun(RunPart):
             self.all.append(known.get(source.digest + source.name) or self._loaded(source))
         for gone in {one.name for one in former} - {one.name for one in self.all}:
             forget(gone)
-        self._commands = None
+        self._commands = self._tools = None
         return bool(former) and [*former] != self.all
 
     def _may_run(self, source: Source) -> bool:
@@ -114,7 +115,9 @@ class LoadedRun(RunPart):
 
     def present_tools(self) -> Sequence[Tool]:
         """Return the tools of the extensions that are loaded."""
-        return as_tools([tool for one in self.all for tool in one.tools])
+        if self._tools is None:
+            self._tools = as_tools([tool for one in self.all for tool in one.tools])
+        return self._tools
 
     def wraps(self) -> Sequence[WrapTurn]:
         """Return what the extensions wrap around turns."""

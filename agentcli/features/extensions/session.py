@@ -17,8 +17,8 @@ from agentcli.agent.core import SessionCore
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError, UsageError
 from agentcli.core.event import Event, Noticed, Warned
-from agentcli.core.message import ToolCall
-from agentcli.core.record import EXTENSION, FeatureState
+from agentcli.core.message import Message, ToolCall, ToolResult
+from agentcli.core.record import EXTENSION, FeatureState, Pin
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.core.text.truncate import clip
 from agentcli.core.tool import Choice, Question, Tool
@@ -94,6 +94,8 @@ class SessionHost:
         self.prompts: list[str] = []
         """Prompts that wait for the end of the turn."""
         self.status: dict[str, str] = {}
+        self.pins: list[int] = []
+        """Numbers of messages to pin once the call has ended."""
         self.prolonged = 0
         """Prompts of extensions since the person's last one."""
         self._states: dict[str, tuple[object, dict[str, Any], str]] = {}
@@ -115,6 +117,7 @@ class SessionHost:
         """Record the state of an extension after a call of its tool."""
         if (extension := self.run.named(owner)) is not None:
             self.keep_state(extension)
+            self._keep_pins(extension)
 
     async def each(self, event: str, value: Callable[[], object]) -> list[Decision]:
         """Call the handlers of an event one after another, and return their decisions; a text has the kind `add`."""
@@ -181,6 +184,7 @@ class SessionHost:
             extension.calls += 1
             extension.seconds += clock.used
             self.keep_state(extension)
+            self._keep_pins(extension)
 
     def take_events(self) -> tuple[Event, ...]:
         """Return the events since the last call, with the faults that the person has not seen."""
@@ -217,6 +221,16 @@ class SessionHost:
         name = state_name(extension.name)
         self.events.append(self.core.record(FeatureState(name, {"state": json.loads(text)})))
         self._states[extension.name] = (self.core.journal.history.features.get(name), known[1], text)
+
+    def _keep_pins(self, extension: Extension) -> None:
+        """Record the pins that an extension has asked for."""
+        pins, self.pins = self.pins, []
+        for number in pins:
+            record = self.core.journal.record(number)
+            if record is None or not isinstance(record.body, Message | ToolResult):
+                extension.fault(f"there is no message {number} to pin.", "pin")
+            elif number not in self.core.journal.history.pins:
+                self.events.append(self.core.record(Pin(number)))
 
     def settings_of(self, extension: Extension) -> Any:
         """Return the settings of an extension."""

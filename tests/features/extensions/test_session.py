@@ -10,6 +10,8 @@ from pathlib import Path
 import agentcli
 from agentcli import manual
 from agentcli.agent.ports import Prompt
+from agentcli.core.event import Event
+from agentcli.core.message import Message
 from agentcli.frontends.opening import program_of
 from agentcli.program.options import Options
 from tests.features.extensions.running import folder, outputs, play, warnings, write
@@ -225,3 +227,42 @@ def test_a_tool_and_a_command_work_in_the_python_api(tmp_path: Path) -> None:
         return [*(one.text for one in results), *(text for _, text in outputs(said))]
 
     assert asyncio.run(main()) == ["hello Bob", "Done.", "no ticket about a"]
+
+
+def test_a_message_is_pinned_before_a_compaction(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        """
+        @on("before_compact")
+        def keep(event, ctx):
+            for said in ctx.history:
+                if "MUST" in said.text:
+                    ctx.pin(said.number)
+
+        @command("/keep")
+        def keep_it(ctx: Context, number: int) -> None:
+            ctx.pin(number)
+        """,
+    )
+
+    async def main() -> None:
+        program = program_of(
+            Options(cwd=str(workspace(tmp_path)), model=script(tmp_path, *["So."] * 9)), environment(tmp_path)
+        )
+        session = program.sessions.begin()
+        for text in ("It MUST stay.", *["word " * 4_000] * 8):
+            assert [event async for event in session.turn(Prompt(text), asyncio.Event())]
+        events: list[Event] = []
+
+        async def keep(event: Event) -> None:
+            events.append(event)
+
+        await session.compactor.compact(asyncio.Event(), keep, trigger="manual", focus="")
+        pinned = [session.journal.record(seq) for seq in session.history.pins]
+        assert [record.body.text for record in pinned if record and isinstance(record.body, Message)] == [
+            "It MUST stay."
+        ]
+        await program.close()
+
+    asyncio.run(main())
+    assert "there is no message 999 to pin" in play(tmp_path, prompt="/keep 999")[-1].text
