@@ -98,7 +98,6 @@ UNUSED = (
     "agentcli.context.policies.native",
     "agentcli.context.policies.provider",
     "agentcli.context.policies.regions",
-    "agentcli.context.provider_support",
     "agentcli.core.text.options",
     "agentcli.program.extensions.installed_plugins",
     "agentcli.program.extensions.mentions",

@@ -33,7 +33,7 @@ from agentcli.core.setting import (
 PolicyName = Literal["auto", "gemini", "opencode", "regions", "sliding", "native", "provider"]
 POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
 NATIVE, PROVIDER = "native", "provider"
-"""The policies that need a feature of the provider; `provider_support` says which models have it."""
+"""The policies that need a feature of the provider; `missing` in `context/window.py` says which models have it."""
 EstimatorName = Literal["calibrated", "gemini", "chars4", "shannon", "tiktoken"]
 OwnEstimator = Literal["", "calibrated", "gemini", "chars4", "shannon", "tiktoken"]
 """The estimator of one policy; empty for the one that `context.estimator` names."""

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import PurePath
+from types import MappingProxyType
 
 from agentcli.context.context_editing import foreseen
 from agentcli.context.pruning.blocks import Supersession, ViewBlocks
@@ -122,7 +123,6 @@ def in_force(settings: ContextSettings, model: ModelSpec) -> ContextSettings:
     """Return the settings with the policy that this model allows."""
     if settings.policy not in (NATIVE, PROVIDER):
         return settings
-    from agentcli.context.provider_support import missing
 
     return replace(settings, policy="auto") if missing(settings.policy, model) else settings
 
@@ -248,3 +248,31 @@ def _ends(text: str, count: int, width: int) -> tuple[list[str], list[str], int]
         line if len(line) <= width else f"[{len(line) - width:,} characters before …] {line[-width:]}" for line in last
     ]
     return cut, tail, len(rest) - len(last)
+
+
+INSTEAD: Mapping[str, str] = MappingProxyType(
+    {
+        NATIVE: "agentcli clears old outputs itself, by the policy auto.",
+        PROVIDER: "agentcli summarises itself, by the policy auto.",
+    }
+)
+"""By policy, what happens instead, for people."""
+_NEEDS: Mapping[str, str] = MappingProxyType(
+    {
+        NATIVE: "works only with Claude on Anthropic's own API",
+        PROVIDER: "works only with models of Anthropic's and OpenAI's own APIs that can compact a conversation",
+    }
+)
+
+
+def missing(policy: str, model: ModelSpec) -> str:
+    """Return the reason why this model cannot follow the policy; empty if it can."""
+    supported = {NATIVE: model.context_editing, PROVIDER: bool(model.compacts_from)}
+    if supported.get(policy, True):
+        return ""
+    return f"The policy {policy} {_NEEDS[policy]}; {model.name} is another model."
+
+
+def fallen_back(policy: str, model: ModelSpec) -> str:
+    """Return that reason, and what happens instead."""
+    return f"{missing(policy, model)} {INSTEAD[policy]}"

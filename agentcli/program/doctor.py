@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Literal
 
 from agentcli import __version__
-from agentcli.context.provider_support import fallen_back, missing
 from agentcli.context.settings import NATIVE, PROVIDER, ContextSettings
 from agentcli.context.tokens.estimators import vocabularies
+from agentcli.context.window import fallen_back, missing
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError
 from agentcli.program.config import PREFIX

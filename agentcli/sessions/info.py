@@ -18,6 +18,7 @@ from agentcli.core.message import File, Message, ToolResult, Usage
 from agentcli.core.record import SCHEMA, Checkpoint, Compaction, Failure, FeatureState, Record, Settings, Title
 from agentcli.core.sanitise import harmful
 from agentcli.core.subagent_result import FILES, SPENT, changed_files, spent
+from agentcli.core.text.words import ago as in_words
 
 PENDING = "pending.json"
 """File in a session's `checkpoints` folder that describes an unfinished change of files."""
@@ -64,8 +65,6 @@ def ago(stamped: str, now: datetime | None = None) -> str:
         seconds = ((now or datetime.now(UTC)) - datetime.fromisoformat(stamped)).total_seconds()
     except (ValueError, TypeError):
         return local_minute(stamped)
-    from agentcli.core.text.words import ago as in_words  # for lists only
-
     return in_words(seconds) if seconds < 8 * 86_400 else local_day(stamped)
 
 

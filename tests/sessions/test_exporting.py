@@ -41,9 +41,8 @@ from agentcli.core.record import (
 from agentcli.core.sanitise import is_safe
 from agentcli.extras.importers.sessions import Imported, read
 from agentcli.sessions.checkpoints.changes import Changes
-from agentcli.sessions.exporting import ExportFormat, collect, export, export_pieces
+from agentcli.sessions.exporting import ExportFormat, collect, export, export_pieces, fence
 from agentcli.sessions.exporting.html import plain
-from agentcli.sessions.exporting.markdown import fence
 from agentcli.sessions.exporting.rendering import (
     _PLAIN,
     HIGHLIGHT_LIMIT,

@@ -14,6 +14,7 @@ from agentcli.agent.calls.stages import (
     BufferStage,
     CheckpointStage,
     Finish,
+    HookStage,
     NestedStage,
     Prepare,
     SandboxStage,
@@ -48,8 +49,6 @@ def way_of_calls(
     finish = Finish(core.record, repeats, prepare)
     hooks = None
     if core.hooks.judges_calls:
-        from agentcli.agent.calls.hooks import HookStage  # few sessions have hooks
-
         hooks = HookStage(core.hooks, core.printed, setup.person.attended)
     stages = [
         prepare,

@@ -193,7 +193,7 @@ class Compactor:
 
     def _refused(self, why: str) -> Event:
         """Request no more compactions from the provider, and return the notice about it."""
-        from agentcli.context.provider_support import INSTEAD
+        from agentcli.context.window import INSTEAD
 
         self._builder.compacts_nothing = True
         return Noticed(f"{self._builder.model.spec.name} did not compact: {why}. {INSTEAD[PROVIDER]}")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from agentcli.agent.feature import SessionPart
 from agentcli.context.context_editing import boundary, reported, tool_uses
-from agentcli.context.provider_support import INSTEAD, fallen_back, missing
 from agentcli.context.settings import NATIVE, PROVIDER
+from agentcli.context.window import INSTEAD, fallen_back, missing
 from agentcli.core.event import Event, Noticed, Pruned, Recorded
 from agentcli.core.message import Message, reminder
 from agentcli.core.model import EditsApplied

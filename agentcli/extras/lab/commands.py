@@ -12,9 +12,8 @@ from agentcli.agent.compaction.run import summarise
 from agentcli.agent.compaction.snapshot import Brief
 from agentcli.agent.compaction.summariser import Summariser
 from agentcli.context.compaction.record import Summary, SummaryTask
-from agentcli.context.provider_support import missing
 from agentcli.context.settings import POLICIES, PROVIDER, ContextSettings
-from agentcli.context.window import limits_of
+from agentcli.context.window import limits_of, missing
 from agentcli.core.codec.encode import usage_to_json
 from agentcli.core.costs import money
 from agentcli.core.dataclass import replace

@@ -13,11 +13,10 @@ from agentcli.context import window_report
 from agentcli.context.cache_health import CacheHealth, explain_miss, health_of
 from agentcli.context.policies import plan as plan_now
 from agentcli.context.policies.plans import Plan
-from agentcli.context.provider_support import missing
 from agentcli.context.room import forecast
 from agentcli.context.settings import ContextSettings, PolicyName
 from agentcli.context.view import view
-from agentcli.context.window import Window, window_of
+from agentcli.context.window import Window, missing, window_of
 from agentcli.core.errors import InputError
 from agentcli.core.history import History
 from agentcli.core.model import ToolSchema

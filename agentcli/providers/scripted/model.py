@@ -30,12 +30,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from agentcli.context.cache_model import PrefixCache, rules_of
 from agentcli.core.codec.encode import part_to_json, usage_from_json
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import Cause, InputError, ModelError
 from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
 from agentcli.core.message import Part, Stop, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec, PartDone, Request, Stopped, StreamEvent, UsageSeen
+from agentcli.providers.scripted.summary import snapshot, wants_summary
 
 Then = Literal["repeat", "loop", "fail"]
 PIECE = 12
@@ -107,8 +109,6 @@ class ScriptedModel:
         sleep: Callable[[float], Awaitable[Any]] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        from agentcli.context.cache_model import PrefixCache
-
         self._spec = spec
         self._script = script
         self._then = then
@@ -125,8 +125,6 @@ class ScriptedModel:
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
         """Stream a reply like `Model.stream`. A request for a summary gets one without using up the script."""
-        from agentcli.providers.scripted.summary import snapshot, wants_summary
-
         reply = self._numbered(say(snapshot(request)) if wants_summary(request) else self._next(request), request)
         await self._wait(reply.delay)
         if reply.fault and not reply.fault.after:
@@ -176,8 +174,6 @@ class ScriptedModel:
         return replace(reply, parts=tuple(parts))
 
     def _reckon(self, request: Request, reply: Reply) -> Usage:
-        from agentcli.context.cache_model import rules_of
-
         found = blocks(request)
         spec = self._spec
         read, written = self._cache.use(found, breakpoints(request), rules_of(spec), self._clock(), spec.id)

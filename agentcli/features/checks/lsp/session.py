@@ -12,8 +12,7 @@ from typing import Any
 
 from agentcli.agent.calls.call import Call, Run, Stage, beginning, edited_later, wrapped
 from agentcli.agent.calls.execute import ToolRun
-from agentcli.agent.calls.hooks import HookStage
-from agentcli.agent.calls.stages import CheckpointStage
+from agentcli.agent.calls.stages import CheckpointStage, HookStage
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionPart, Unfinished
 from agentcli.agent.reply import ReplyBuilder
