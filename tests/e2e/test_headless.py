@@ -605,3 +605,10 @@ def test_a_claude_behind_chat_completions_is_cached_and_its_cache_is_paid_for(pr
     for line in (first, *later):
         paid = line["input"] * 4 + line["cache_read"] * 0.4 + line["cache_write"] * 5 + line["output"] * 20
         assert line["cost"] == pytest.approx(paid / 1e6)
+
+
+def test_names_of_other_agents_do_the_same_and_say_ours_on_stderr(program: Program) -> None:
+    ran = program.run("exec", "--yolo", "hi", "-m", "script:echo")
+    assert (ran.code, ran.out) == (0, "hi\n")
+    assert "agentcli: `exec` is -p here.\nagentcli: --yolo is --mode yolo here.\n" in ran.err
+    assert "Nothing spent yet." in program.run("-p", "/usage", "-m", "script:echo").out

@@ -25,6 +25,12 @@ def run(arguments: list[str], early: EarlyTerminal | None = None) -> int:
     """
     try:
         with _restored(early):
+            arguments, notes = _in_our_names(arguments)
+            if notes and early is not None:
+                early.leave()
+                early = None
+            for note in notes:
+                print(f"agentcli: {note}", file=sys.stderr, flush=True)
             parsed = early.during(partial(_parse, arguments)) if early is not None else _parse(arguments)
             if isinstance(parsed, int):
                 return parsed  # commands other than sessions have no early terminal
@@ -33,6 +39,19 @@ def run(arguments: list[str], early: EarlyTerminal | None = None) -> int:
             return start(parsed, early)
     except AgentError as error:
         return _fail(error, arguments)
+
+
+def _in_our_names(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """Return the arguments without names of other agents, and a sentence about each that was there."""
+    if plain_options(arguments) is not None:
+        return arguments, []
+    from agentcli.frontends.cli.other_names import are_foreign, translated
+
+    if not are_foreign(arguments):
+        return arguments, []
+    from agentcli.frontends.cli.parser import COMMANDS
+
+    return translated(arguments, COMMANDS)
 
 
 def stopped(stop: KeyboardInterrupt, arguments: list[str]) -> int:

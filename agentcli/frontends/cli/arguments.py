@@ -12,10 +12,13 @@ from typing import Any
 from agentcli.program.options import LAST, Flag, Options, flags
 
 _FLAGS: Mapping[str, Flag] = {name: flag for flag in flags() if not flag.hidden for name in flag.names}
-_TAKES_VALUE = {
+TAKES_VALUE = {
     *(name for name, flag in _FLAGS.items() if flag.kind != "switch"),
     *(f"{flag.names[-1]}-file" for flag in flags() if flag.file),
 }
+"""Options of a run that take a value."""
+OWN = {*_FLAGS, *TAKES_VALUE, "-c", "--continue"}
+"""Options of a run."""
 ENDPOINTS = "endpoints"
 """Value of `models --refresh` without one: query the endpoints for their models."""
 _WHOLE, _DECIMAL = re.compile(r"0|[1-9][0-9]{0,8}"), re.compile(r"(0|[1-9][0-9]{0,8})(\.[0-9]{1,6})?")
@@ -100,11 +103,11 @@ def _words(arguments: Sequence[str]) -> Sequence[str]:
     for argument in rest:
         if argument in ("--", "-p", "--print", "--prompt"):
             return []
-        if argument in _TAKES_VALUE:
+        if argument in TAKES_VALUE:
             next(rest, "")
         elif not argument.startswith("-"):
             words.append(argument)
-        elif argument.partition("=")[0] not in (*_FLAGS, *_TAKES_VALUE, "-c", "--continue"):
+        elif argument.partition("=")[0] not in OWN:
             return []
     return words
 
@@ -141,7 +144,7 @@ def _with_command(arguments: list[str], commands: Set[str]) -> list[str]:
         argument = arguments[place]
         if argument == "--" or not argument.startswith("-") or argument == "-":
             break
-        place += 2 if argument in _TAKES_VALUE else 1
+        place += 2 if argument in TAKES_VALUE else 1
     if place < len(arguments) and arguments[place] in commands:
         return [arguments[place], *arguments[:place], *arguments[place + 1 :]]
     return ["run", *arguments]

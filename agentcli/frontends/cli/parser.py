@@ -26,6 +26,7 @@ from agentcli.core.annotation import hints_of
 from agentcli.core.errors import UsageError
 from agentcli.core.text.words import did_you_mean, instead, near_names
 from agentcli.frontends.cli.arguments import prepared
+from agentcli.frontends.cli.other_names import instead_of
 from agentcli.frontends.opening import program_of
 from agentcli.program.command_line import OPENER
 from agentcli.program.extras import extra
@@ -153,8 +154,8 @@ def _complaint(error: typer.TyperException) -> str:
         message = error.format_message().replace("Value error, ", "")
     if message.startswith("No such option"):
         meant = did_you_mean(_near_options(getattr(error, "option_name", ""), context))
-        if command in ("agentcli", "agentcli resume") and (ours := _ELSEWHERE.get(getattr(error, "option_name", ""))):
-            meant = f" Here it is {ours}."
+        if command in ("agentcli", "agentcli resume") and (ours := instead_of(getattr(error, "option_name", ""))):
+            meant = f" {ours}"
         if not meant and command == "agentcli mcp add":
             meant = " Options of the server's command come after --"
         message = f"{error.message}.{meant}"
@@ -175,21 +176,6 @@ def _near_options(name: str, context: Any) -> list[str]:
     """Return the options of a command that are near to an unknown long one."""
     options = [name for option in context.command.params for name in option.opts if name.startswith("--")]
     return [f"--{near}" for near in near_names(name[2:], [each[2:] for each in options])] if name[2:] else []
-
-
-_ELSEWHERE: Mapping[str, str] = {
-    **dict.fromkeys(("--dangerously-skip-permissions", "--yolo", "-y"), "--mode yolo"),
-    "--dangerously-bypass-approvals-and-sandbox": "--mode yolo",
-    "--full-auto": "--mode auto",
-    **dict.fromkeys(("--permission-mode", "--approval-mode", "--ask-for-approval"), "--mode"),
-    **dict.fromkeys(("--allowedTools", "--allowed-tools"), "--allow"),
-    **dict.fromkeys(("--disallowedTools", "--disallowed-tools"), "--deny"),
-    "--include-directories": "--add-dir",
-    **dict.fromkeys(("--resume", "-r"), "`agentcli resume`"),
-    "--fork-session": "--fork",
-    "--max-budget-usd": "--max-cost",
-}
-"""Options of Claude Code, Codex and Gemini CLI, with ours."""
 
 
 def whole_group() -> TyperGroup:

@@ -10,12 +10,12 @@ SAME: Mapping[str, str] = {
     **dict.fromkeys(("thinking", "think", "variants"), "effort"),
     **dict.fromkeys(("branch", "clone"), "fork"),
     **dict.fromkeys(("bashes", "ps", "shells", "jobs"), "tasks"),
-    **dict.fromkeys(("side", "aside"), "btw"),
+    **dict.fromkeys(("side", "aside", "ask"), "btw"),
     **dict.fromkeys(("remote-control", "rc"), "remote"),
     **dict.fromkeys(("keybindings", "hotkeys", "shortcuts", "keymap"), "keys"),
     **dict.fromkeys(("allowed-tools", "approvals", "policies"), "permissions"),
     **dict.fromkeys(("models", "scoped-models"), "model"),
-    **dict.fromkeys(("session", "about", "info"), "status"),
+    **dict.fromkeys(("session", "about", "info", "env"), "status"),
     **dict.fromkeys(("checkpoint", "restore", "timeline", "tree"), "rewind"),
     **dict.fromkeys(("plugin",), "plugins"),
     **dict.fromkeys(("agent", "subagents"), "agents"),
@@ -25,7 +25,7 @@ SAME: Mapping[str, str] = {
     **dict.fromkeys(("schedule", "routines"), "every"),
     **dict.fromkeys(("directory", "dir", "list-dirs"), "add-dir"),
     **dict.fromkeys(("cwd", "move"), "cd"),
-    **dict.fromkeys(("restart", "reload-plugins"), "reload"),
+    **dict.fromkeys(("restart", "reload-plugins", "reload-skills"), "reload"),
     "themes": "theme",
     **dict.fromkeys(("plan", "planning"), "mode plan"),
     **dict.fromkeys(("allow-all", "yolo"), "mode yolo"),
@@ -38,28 +38,66 @@ SAME: Mapping[str, str] = {
     "q": "quit",
     "insights": "stats",
     "proactive": "loop",
-    "docs": "help",
+    **dict.fromkeys(("docs", "commands"), "help"),
+    **dict.fromkeys(("token-caching",), "cache"),
+    **dict.fromkeys(("limits",), "budget"),
+    **dict.fromkeys(("autopilot",), "goal"),
+    **dict.fromkeys(("approve", "reset-allowed-tools"), "permissions"),
+    **dict.fromkeys(("loops",), "loop"),
 }
 """Our command for a name that means the same elsewhere."""
 
 _KEYS = "`agentcli auth set` stores a key, `agentcli auth remove` removes it."
-_UPDATES = "Update agentcli with what installed it, such as `pip install -U agentcli`."
+_UPDATES = "`agentcli update` updates agentcli."
 _FOLDERS = "/add-dir adds a folder to the workspace."
 _EDITORS = "`agentcli acp` connects editors; see /help editors."
+_SHARING = "/remote on shares the session with a browser, `agentcli serve`, and terminals, `agentcli attach`."
+_CHECKS = "/doctor checks the installation, /export writes the session to a file."
+_MANY = "`agentcli batch` runs tasks side by side, each in a worktree of its own; see /help batch."
+_GITHUB = "The model uses `gh` in a command if it is installed; see /help ci."
+_SETTINGS = "/config searches and changes the settings."
+_LIMITS = "/budget shows the limits; --max-cost sets one."
+_WITH_SERVERS = "An MCP server can do that; see /help mcp."
 INSTEAD: Mapping[str, str] = {
     **dict.fromkeys(("login", "logout", "auth", "connect", "user", "setup-bedrock", "setup-vertex"), _KEYS),
     **dict.fromkeys(("update", "upgrade"), _UPDATES),
     **dict.fromkeys(("sandbox-add-read-dir",), _FOLDERS),
     **dict.fromkeys(("ide", "desktop"), _EDITORS),
+    **dict.fromkeys(("app", "mobile", "ios", "android", "teleport", "tp", "remote-env", "web-setup", "collab"), _SHARING),
+    **dict.fromkeys(("bg", "background", "unshare", "keep-alive"), _SHARING),
     **dict.fromkeys(("statusline", "footer"), "The setting ui.status_command sets it: /config ui.status_command."),
     **dict.fromkeys(("sandbox", "setup-default-sandbox"), "The setting sandbox sets it: /config sandbox."),
-    **dict.fromkeys(("output-style", "personality"), "`agentcli --append-system-prompt TEXT` changes the style."),
+    **dict.fromkeys(("output-style", "personality", "brief"), "`agentcli --append-system-prompt TEXT` changes the style."),
     **dict.fromkeys(("version", "release-notes", "changelog"), "`agentcli --version` prints the version."),
     **dict.fromkeys(("mention", "file", "files"), "@path in a prompt attaches a file."),
     **dict.fromkeys(("shell", "bash", "run"), "!cmd runs a command."),
-    **dict.fromkeys(("chat", "save"), "Sessions are stored by themselves; /rename names one, /resume continues one."),
+    **dict.fromkeys(("chat", "save", "archive", "rollout"), "Sessions are stored by themselves; /rename names one, /resume continues one."),
+    **dict.fromkeys(("search", "chronicle", "find"), "/resume WORDS searches sessions, Ctrl-O the open one."),
     **dict.fromkeys(("security-review", "ultrareview"), "/review reviews changes; text after it says what to look for."),
+    **dict.fromkeys(("advisor", "rubber-duck"), "/review reviews changes, /btw asks beside the conversation."),
+    **dict.fromkeys(("details", "transcript"), "Ctrl-O opens the transcript with everything unfolded."),
     **dict.fromkeys(("stop", "clean"), "/tasks lists background commands."),
+    **dict.fromkeys(("title", "color"), "/rename names the session."),
+    **dict.fromkeys(("fast",), "/effort minimal thinks least, /model switches to a faster model."),
+    **dict.fromkeys(("feedback", "bug", "diagnose", "collect-debug-logs", "heapdump", "debug"), _CHECKS),
+    **dict.fromkeys(("privacy", "privacy-settings", "telemetry"), "agentcli sends no telemetry unless you set a collector; see /help otel."),
+    **dict.fromkeys(("extra-usage", "usage-credits", "rate-limit-options"), _LIMITS),
+    **dict.fromkeys(("passes", "profile"), "/account shows and switches the account whose key pays."),
+    **dict.fromkeys(("terminal-setup",), "Ctrl-J or Alt-Enter begins a new line in every terminal; /keys lists the keys."),
+    **dict.fromkeys(("pause-memory", "toggle-memory", "memory-pause"), "Only instruction files are remembered: /memory."),
+    **dict.fromkeys(("recap", "artifact", "artifacts"), "/view shows the whole session, /diff its changes."),
+    **dict.fromkeys(("workflows", "delegate", "fleet", "ultraplan", "teamwork-preview"), _MANY),
+    **dict.fromkeys(("pr", "pr-comments", "pr_comments", "autofix-pr", "install-github-app", "setup-github"), _GITHUB),
+    **dict.fromkeys(("worktree",), "`agentcli --worktree NAME` works in one."),
+    **dict.fromkeys(("experimental", "autocompact", "focus", "tui", "scroll-speed"), _SETTINGS),
+    **dict.fromkeys(("computer", "chrome", "install-slack-app", "apps"), _WITH_SERVERS),
+    **dict.fromkeys(("research",), "Ask for it in a prompt: the model searches the web; see /help web."),
+    **dict.fromkeys(("refine", "grill-me"), "Write the prompt in /editor; mode plan asks before it works: /mode plan."),
+    **dict.fromkeys(("lsp",), "/checks lists checks and language servers."),
+    **dict.fromkeys(("trust",), "`agentcli --trust` trusts the folder for one run."),
+    **dict.fromkeys(("team-onboarding",), "/init writes AGENTS.md from the project."),
+    **dict.fromkeys(("gemma", "oss"), "Local servers are providers; see /help models."),
+    **dict.fromkeys(("open",), "/view opens the session in a browser, @path attaches a file."),
 }  # fmt: skip
 """What there is in place of a command of another agent."""
 

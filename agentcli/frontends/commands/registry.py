@@ -105,6 +105,15 @@ class SlashCommands:
         """Return the command's own name for an alias."""
         return next((one.name for one in self.all.values() if name in one.aliases), name)
 
+    def own_name(self, name: str) -> str:
+        """Return our name for a command that another agent calls so, else the name."""
+        found = (
+            self._of_peers(name)
+            if self.known_as(name) not in self.all and " " not in peers.SAME.get(name, "")
+            else None
+        )
+        return found.name if found else name
+
     def _of_peers(self, name: str) -> Command | None:
         return self.all.get(peers.SAME.get(name, "").partition(" ")[0])
 

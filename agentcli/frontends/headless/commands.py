@@ -75,6 +75,8 @@ def print_command(text: str, project: Program, own: str | None = None) -> tuple[
     """
     name, argument = name_and_argument(text)
     commands = _commands(project) if _COMMAND.match(text) else None
+    if commands is not None and not argument and not _is_of_files(name, project):
+        name = commands.own_name(name)
     command = commands.all.get(commands.known_as(name)) if commands is not None else None
     answered = commands.everywhere.get(commands.known_as(name)) if commands is not None else None
     if command is None or ("\n" in text.strip() and not (answered and command.takes_text)):
@@ -99,23 +101,25 @@ def _commands(program: Program) -> SlashCommands:
     return slash_commands(program)
 
 
+def _is_of_files(name: str, project: Program) -> bool:
+    """Return True for a command or skill that files define."""
+    from agentcli.program.extensions.mentions import named
+
+    return named(project.extensions, name) is not None
+
+
 def _refuse_unknown(text: str, project: Program) -> None:
     """Raise InputError for a command that does not exist."""
     if not text.startswith("/"):
         return
     from agentcli.frontends.commands.unknown import no_command, unknown_command
 
-    def is_known(name: str) -> bool:
-        from agentcli.program.extensions.mentions import named
-
-        return named(project.extensions, name) is not None
-
     def is_server(name: str) -> bool:
 
         run = project.part(McpRun)
         return run is not None and name in run.all.configured().servers
 
-    unknown = unknown_command(text, is_known, is_server)
+    unknown = unknown_command(text, lambda name: _is_of_files(name, project), is_server)
     if unknown:
         raise no_command(unknown, project.trusted, _commands(project).everywhere)
 

@@ -23,12 +23,14 @@ def parsed(*words: str) -> list[str]:
     ("word", "answer"),
     [
         ("login", "`agentcli auth set` stores a key"),
-        ("upgrade", "`agentcli update` updates it"),
+        ("upgrade", "Here it is `agentcli update`"),
         ("exec", "`agentcli -p PROMPT` answers one prompt."),
         ("run", "`agentcli -p PROMPT` answers one prompt."),
         ("review", "agentcli /review."),
-        ("export", "'export' is a command of a group: `agentcli sessions export`"),
-        ("setup-token", "Unknown command 'setup-token'. `agentcli --help` lists the commands."),
+        ("export", "Here it is `agentcli sessions export`."),
+        ("what-if", "'what-if' is a command of a group: `agentcli stats what-if`"),
+        ("setup-token", "`agentcli auth set` stores a key"),
+        ("make-coffee", "Unknown command 'make-coffee'. `agentcli --help` lists the commands."),
         ("sesions", "Did you mean `agentcli sessions`?"),
     ],
 )

@@ -66,8 +66,10 @@ def test_help_on_what_is_neither_topic_nor_command_names_the_nearest(words: str,
     ("words", "answer"),
     [
         (["--modle", "x"], "No such option: --modle. Did you mean --model or --mode? See `agentcli --help`."),
-        (["--permission-mode", "plan"], "No such option: --permission-mode. Here it is --mode. See `agentcli --help`."),
-        (["--yolo", "-p", "x"], "No such option: --yolo. Here it is --mode yolo. See `agentcli --help`."),
+        (
+            ["--print-timeout", "5m"],
+            "No such option: --print-timeout. `--max-time SECONDS` sets a limit. See `agentcli --help`.",
+        ),
         (["--mdoe", "x"], "No such option: --mdoe. Did you mean --mode? See `agentcli --help`."),
         (["--foo"], "No such option: --foo. See `agentcli --help`."),
         (
@@ -75,7 +77,6 @@ def test_help_on_what_is_neither_topic_nor_command_names_the_nearest(words: str,
             "Invalid value for '--by': 'dya' is not one of 'day', 'project', 'model', 'tool', 'account'. "
             "Did you mean day? See `agentcli stats show --help`.",
         ),
-        (["-r", "x"], "No such option: -r. Here it is `agentcli resume`. See `agentcli --help`."),
         (["sessions", "list", "--repo"], "No such option: --repo. See `agentcli sessions list --help`."),
         (["sessions", "list", "-z"], "No such option: -z. See `agentcli sessions list --help`."),
     ],
