@@ -22,7 +22,7 @@ from tests.tables import each_row
         (["resume", "--last", "one"], "Omit --last or 'one'"),
         (["-p", "x", "--max-turns", "many"], "'--max-turns'"),
         (["-p", "x", "-o", "xml"], "'--output-format': 'xml'"),
-        (["sessions", "lits"], "'list'? See `agentcli sessions --help`."),
+        (["sessions", "lits"], "Did you mean list? See `agentcli sessions --help`."),
         (["sessions"], "needs a command: list, show,"),
         (["sessions", "shwo"], "`agentcli sessions --help`"),
         (["config", "get"], "`agentcli config get --help`"),

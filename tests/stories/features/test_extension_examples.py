@@ -129,7 +129,7 @@ def test_preset(tmp_path: Path) -> None:
     events = run(tmp_path, "preset", "Done.", resume=chosen.session_id)
     assert events[-1].text == "Done."
     assert run(tmp_path, "preset", prompt="/preset slow")[-1].error == (
-        "name must be one of careful, fast, none, not 'slow'."
+        "Unknown name 'slow'. Use one of: careful, fast, none."
     )
 
 
