@@ -131,6 +131,10 @@ class ToolCall:
 
     name: str
     input: Mapping[str, Any]
+    paths: tuple[Path, ...] = ()
+    """The files or the folder that a file tool names: absolute, links resolved. A shell command's are not among them."""
+    edits: bool = False
+    """True if a file tool changes these files."""
 
     def deny(self, why: str) -> Decision:
         """Refuse the call; the model sees the reason."""

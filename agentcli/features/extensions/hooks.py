@@ -11,7 +11,6 @@ from agentcli.core.dataclass import replace
 from agentcli.core.journal import Journal
 from agentcli.core.message import ToolCall, ToolResult
 from agentcli.extension import Compaction, Decision, Prompt, Reply, SessionEnd, SessionStart
-from agentcli.extension import ToolCall as CallEvent
 from agentcli.extension import ToolResult as ResultEvent
 from agentcli.features.extensions.session import SessionHost
 
@@ -106,7 +105,7 @@ class ExtensionHooks(Hooks):
             return self._told(outcome)
         given = dict(outcome.verdict.input if outcome.verdict.input is not None else call.input)
         for extension, handler in self.host.handlers("tool_call"):
-            decision = await self.host.fire(extension, handler, CallEvent(call.name, dict(given)))
+            decision = await self.host.fire(extension, handler, self.host.call_event(call.name, given))
             if decision is None:
                 continue
             if decision.kind == "replace" and isinstance(decision.input, Mapping):

@@ -10,7 +10,7 @@ from agentcli.core.history import History
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.message import ToolCall as CallPart
 from agentcli.core.text.truncate import clip
-from agentcli.extension import Decision, Prompt, Reply, ToolCall
+from agentcli.extension import Decision, Prompt, Reply
 from agentcli.extension import ToolResult as ResultEvent
 from agentcli.features.extensions.session import SessionHost
 from agentcli.tools.function_tool import Contexts
@@ -39,7 +39,7 @@ async def _answers(program: Program, extension: Extension, history: History) -> 
         host = session.core.ctx.service(Contexts)
         assert isinstance(host, SessionHost)
         lines = []
-        for event, value in _events(history):
+        for event, value in _events(history, host):
             for one, handler in host.handlers(event):
                 if one is extension and (decision := await host.fire(one, handler, value)) is not None:
                     lines.append(_line(event, value, decision))
@@ -48,7 +48,7 @@ async def _answers(program: Program, extension: Extension, history: History) -> 
         await session.end("exit")
 
 
-def _events(history: History) -> Iterator[tuple[str, object]]:
+def _events(history: History, host: SessionHost) -> Iterator[tuple[str, object]]:
     calls: dict[str, CallPart] = {}
     for entry in history.entries:
         match entry.body:
@@ -57,7 +57,7 @@ def _events(history: History) -> Iterator[tuple[str, object]]:
             case Message(role="assistant") as message:
                 calls |= {call.call_id: call for call in message.calls}
                 for call in message.calls:
-                    yield "tool_call", ToolCall(call.name, dict(call.input))
+                    yield "tool_call", host.call_event(call.name, call.input)
                 if not message.calls:
                     yield "reply", Reply(message.text)
             case ToolResult(call_id=call_id, name=name, status=status, output=output):

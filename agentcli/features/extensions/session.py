@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import os
 import time
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
@@ -20,9 +22,11 @@ from agentcli.core.event import Event, Noticed, Warned
 from agentcli.core.message import Message, ToolCall, ToolResult
 from agentcli.core.record import EXTENSION, FeatureState, Pin
 from agentcli.core.sanitise import safe, safe_line
+from agentcli.core.text.patch import PatchError, touched
 from agentcli.core.text.truncate import clip
 from agentcli.core.tool import Choice, Question, Tool
 from agentcli.extension import Answer, Completed, Context, Decision
+from agentcli.extension import ToolCall as CallEvent
 from agentcli.features.extensions.context import SessionContext, Shown
 from agentcli.features.extensions.loading import Extension, Handling
 from agentcli.features.extensions.requests import answer
@@ -185,6 +189,19 @@ class SessionHost:
             extension.seconds += clock.used
             self.keep_state(extension)
             self._keep_pins(extension)
+
+    def call_event(self, name: str, given: Mapping[str, Any]) -> CallEvent:
+        """Return the event of a call."""
+        traits = self.core.traits.get(name)
+        if traits is None or not traits.touches_files:
+            return CallEvent(name, dict(given))
+        subject = str(traits.subject.of(given) or ".")
+        try:
+            names = touched(subject) if traits.patches else (subject,)
+        except PatchError:  # the call fails
+            names = ()
+        paths = (Path(os.path.realpath(Path(self.core.ctx.cwd, os.path.expanduser(each)))) for each in names)
+        return CallEvent(name, dict(given), tuple(paths), traits.edits_files)
 
     def take_events(self) -> tuple[Event, ...]:
         """Return the events since the last call, with the faults that the person has not seen."""

@@ -47,13 +47,13 @@ def test_permission_gate(tmp_path: Path) -> None:
 
 
 def test_protected_paths(tmp_path: Path) -> None:
-    written = [calls("write", file_path=path, content="x") for path in ("a.env", "a.txt", "own/a.txt")]
-    more = {"mode": "yolo", "set": {"extensions.protected_paths.paths": '["own/"]'}}
-    assert [s for s, _ in outputs(run(tmp_path, "protected_paths", *written, "Done.", **more))] == [
-        "success",
-        "success",
-        "denied",
-    ]
+    (workspace(tmp_path) / "link").symlink_to("own")
+    patch = "*** Begin Patch\n*** Add File: own/b.txt\n+x\n*** End Patch"
+    written = [calls("write", file_path=path, content="x") for path in ("node_modules/a", "a.txt", "own/a", "link/a")]
+    written.append(calls("apply_patch", input=patch))
+    more = {"mode": "yolo", "set": {"extensions.protected_paths.names": '["own"]'}}
+    answers = [status for status, _ in outputs(run(tmp_path, "protected_paths", *written, "Done.", **more))]
+    assert answers == ["success", "success", "denied", "denied", "denied"]
     assert outputs(run(tmp_path, "protected_paths", *written, "Done.", mode="yolo"))[0][0] == "denied"
 
 

@@ -5,12 +5,12 @@ from agentcli.extension import Context, Decision, ToolCall, on, settings
 
 @settings
 class Settings:
-    paths: tuple[str, ...] = (".env", ".git/", "node_modules/")
+    names: tuple[str, ...] = (".env", ".git", "node_modules")
 
 
 @on("tool_call")
 def protect(call: ToolCall, ctx: Context) -> Decision | None:
-    path = str(call.input.get("file_path", ""))
-    if call.name in ("write", "edit", "multi_edit") and any(part in path for part in ctx.settings.paths):
-        return call.deny(f"{path} is protected.")
+    for path in call.paths if call.edits else ():
+        if not path.is_relative_to(ctx.cwd) or {*path.relative_to(ctx.cwd).parts} & {*ctx.settings.names}:
+            return call.deny(f"{path} is protected.")
     return None
