@@ -233,6 +233,12 @@ def is_installed(target: Path, workspace: Workspace) -> bool:
     return readable and (_is_below(str(target), PROGRAM_FOLDERS) or _is_below(str(target), workspace.installed()))
 
 
+def is_shown(target: Path | None, workspace: Workspace) -> bool:
+    """Return True if commands in the sandbox see a resolved path outside the workspace: they cannot write there."""
+    shown = (workspace.shown, workspace.readable, workspace.installed)
+    return target is not None and any(_is_below(str(target), folders()) for folders in shown)
+
+
 def installed_in(text: str, target: Path, workspace: Workspace) -> str:
     """Return the folder of installed programs that a path leads into (a virtual environment, `node_modules/.bin`), or
     an empty string.

@@ -1,26 +1,33 @@
 """Questions that commands of real models would raise: `python -m tests.bench.asked FOLDER [--half tuning|unseen] [--reasons N]`.
 
-FOLDER holds transcripts, one file for each session. The shares are printed by model, for mode auto with and without the commands that
-need the network or the folders of other machines, and for mode ask with a person who takes the widest "always" that is offered, which
-lasts for the session's project: on a machine with a sandbox, and on one without (bare). Reasons are printed of the tuning half only, so that the other stays unseen.
+FOLDER holds transcripts, one file for each session. The shares are printed by model, with and without the commands that need the
+network or folders outside the session's own: for mode auto with a person who allows once, and with one who takes the widest "always"
+that is offered, which lasts for the session's project (answered); and so for mode ask, with a sandbox and without one (bare). Reasons are printed of the tuning half only, so that the other stays unseen.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import re
+import shutil
 import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from agentcli.core.message import ToolCall
 from agentcli.permissions.decide import Decision, decide
+from agentcli.permissions.network.hosts import Hosts, hosts_in
 from agentcli.permissions.paths import UndoCover, Workspace
-from agentcli.permissions.rules import Rules, parse_rules
+from agentcli.permissions.rules import Rules, parse_rules, paths_shown
+from agentcli.permissions.sandbox.visible import visible
+from agentcli.permissions.shell.programs.known_programs import uses_network
+from agentcli.permissions.shell.syntax.parse import contents, runs
 from agentcli.tools.registry import TRAITS
 from tests.bench.transcripts import Half, Recorded, Transcript, transcripts
 
@@ -46,6 +53,11 @@ _NETWORK = re.compile(
 """Commands that fetch or send: packages, repositories, services."""
 _SYSTEM = ("/tmp", "/dev/", "/usr", "/bin", "/etc", "/var/tmp", "/private/tmp", "/proc", "/opt")
 _ABSOLUTE = re.compile(r"(?<![\w.:/$}~*\]\\-])(/[\w.@-]+(?:/[\w.@+-]*)*)")
+_HOMES = re.compile(r"(?:/Users|/home)/[^/]+(?=/|\Z)|/root(?=/|\Z)")
+_AWAY = re.compile(r"(?<![\w/.~$}*-])(?:~|\$HOME|\$\{HOME\}|(?:\.\./)*\.\.|/[\w.@+-]+)(?:/[\w.@+!-]+)+")
+"""A path that leaves the folder in which it is named."""
+_SKILLS = (".agentcli/skills", ".agents/skills", ".claude/skills")
+"""Folders of the home folder in which the program reads skills."""
 _HOME = re.compile(r"(?<![\w/])(?:~|\$HOME|\$\{HOME\})(?:/|\b)")
 
 
@@ -70,6 +82,8 @@ class Tally:
     auto: int = 0
     local: int = 0
     auto_local: int = 0
+    answered: int = 0
+    """Questions of mode auto after answers of "always"."""
     ask: int = 0
     ask_local: int = 0
     bare: int = 0
@@ -79,7 +93,7 @@ class Tally:
         """The shares as a line of a table."""
         every, local = max(1, self.of), max(1, self.local)
         return (
-            f"{name:34} {self.of:6} {self.auto / every:8.1%} {self.ask / every:8.1%} {self.bare / every:8.1%} "
+            f"{name:34} {self.of:6} {self.auto / every:8.1%} {self.answered / every:8.1%} {self.ask / every:8.1%} {self.bare / every:8.1%} "
             f"{self.local:6} {self.auto_local / local:8.1%} {self.ask_local / local:8.1%} {self.bare_local / local:8.1%}"
         )
 
@@ -96,10 +110,42 @@ class Outcome:
     dropped: int = 0
 
 
-def workspace_in(top: Path, session: Transcript) -> Workspace:
-    """Make a workspace in which the session could have happened: a repository with the files that it names."""
-    work, home = top / "work", top / "home"
-    for folder in (work / ".git/objects", work / ".git/refs", work / ".git/hooks", home, top / "tmp"):
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a session would happen here: a home folder like the recorded one, with the session's folder in it."""
+
+    top: Path
+    folder: str
+    home: str
+    """Home folder of the recording machine; empty if the session's folder is in none."""
+
+    @property
+    def home_here(self) -> Path:
+        return self.top / "home"
+
+    @property
+    def work(self) -> Path:
+        inside = self.folder.removeprefix(self.home + "/") if self.home else ""
+        return self.home_here / inside if inside and inside != self.folder else self.top / "work"
+
+    def here(self, text: str) -> str:
+        """Return a text with the folders of this machine instead of the recorded ones."""
+        for recorded, here in ((self.folder, self.work), (self.home, self.home_here)):
+            if recorded:
+                text = re.sub(rf"(?<![\w/.]){re.escape(recorded)}(?=[/\s'\"`:;,&|)]|$)", lambda _: str(here), text)  # noqa: B023
+        return text
+
+
+def place_of(top: Path, session: Transcript) -> Place:
+    """The place of a session below a temporary folder."""
+    home = _HOMES.match(session.folder)
+    return Place(top, session.folder, home[0].rstrip("/") if home else "")
+
+
+def workspace_in(place: Place, session: Transcript) -> Workspace:
+    """Make a workspace in which the session could have happened: a repository and a home with the files that it names."""
+    work, home = place.work, place.home_here
+    for folder in (work / ".git/objects", work / ".git/refs", work / ".git/hooks", home, place.top / "tmp"):
         folder.mkdir(parents=True, exist_ok=True)
     (work / ".git/HEAD").write_text("ref: refs/heads/main\n")
     (work / ".git/config").write_text("[core]\n\tbare = false\n")
@@ -109,27 +155,55 @@ def workspace_in(top: Path, session: Transcript) -> Workspace:
     programs = dict.fromkeys(_programs(session))
     for name in dict.fromkeys((*named, *programs)):
         if len(name) < 200 and ".." not in name and not name.startswith((".git/", "/")):
-            try:
-                (work / name).parent.mkdir(parents=True, exist_ok=True)
-                if "." in os.path.basename(name) or name in programs:
-                    (work / name).touch()
-                else:
-                    (work / name).mkdir(exist_ok=True)
-            except OSError:
-                continue
+            _make(work / name, name in programs)
+    for path in _outside(place, session):
+        _make(path, False)
+    entered = (Path(place.here(folder)) for folder in session.entered)
+    roots = tuple(
+        dict.fromkeys((work, *(folder for folder in entered if folder.is_relative_to(home) and folder != home)))
+    )
+    for root in roots:
+        root.mkdir(parents=True, exist_ok=True)
     cover = UndoCover(1_000_000, 20_000, frozenset({"node_modules", ".git", ".venv", "target", "dist"}))
-    return Workspace(
+    skills = tuple(folder for name in _SKILLS if (folder := home / name).is_dir())
+    made = Workspace(
         work,
-        (work,),
+        roots,
         home,
         sandboxed=True,
         records=True,
-        tmp=top / "tmp",
+        tmp=place.top / "tmp",
         loopback=lambda _: True,
+        gated=True,
         undo=cover,
+        readable=lambda: skills,
         path="/usr/local/bin:/usr/bin:/bin",
         env={},
     )
+    seen = visible(made).personal
+    return replace(made, installed=lambda: seen)
+
+
+def _make(path: Path, program: bool) -> None:
+    """Make a file, or a folder for a name without a suffix."""
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if "." in path.name.lstrip(".") or program:
+            path.touch()
+        else:
+            path.mkdir(exist_ok=True)
+
+
+def _outside(place: Place, session: Transcript) -> Iterator[Path]:
+    """Yield the paths of the home folder, outside the session's own, that its commands name: they were there."""
+    home = str(place.home_here)
+    for recorded in session.commands:
+        folder = place.here(recorded.folder)
+        for word in _AWAY.findall(place.here(recorded.command)):
+            text = re.sub(r"^(?:~|\$HOME|\$\{HOME\})", home, word)
+            path = os.path.normpath(os.path.join(folder, text))
+            if path.startswith(home + "/") and len(path) < 300 and not path.startswith(f"{place.work}/"):
+                yield Path(path)
 
 
 def _programs(session: Transcript) -> Iterator[str]:
@@ -142,29 +216,18 @@ def _programs(session: Transcript) -> Iterator[str]:
             yield os.path.normpath(os.path.join(folder, name))
 
 
-def placed(recorded: Recorded, session: Transcript, workspace: Workspace) -> tuple[str, Workspace]:
-    """Return the command with the session's folder as the workspace, and the workspace with the folder that it ran in."""
-    top = str(workspace.roots[0])
-    command = recorded.command
-    folder = recorded.folder.rstrip("/")
-    inside = folder == session.folder or folder.startswith(session.folder + "/")
-    if not inside:
-        command = f"cd {folder} && {command}"
-    command = re.sub(r"(?<![\w/.])/private/tmp(?![\w.-])", "/tmp", command)  # its name on macOS
-    command = re.sub(rf"{re.escape(session.folder)}(?=[/\s'\"`;&|)]|$)", top.replace("\\", "\\\\"), command)
-    if not inside or folder == session.folder:
-        return command, workspace
-    here = Path(top + folder.removeprefix(session.folder))
+def placed(recorded: Recorded, place: Place, workspace: Workspace) -> tuple[str, Workspace]:
+    """Return the command with the folders of this machine, and the workspace with the folder that it ran in."""
+    folder = place.here(recorded.folder.rstrip("/"))
+    command = re.sub(r"(?<![\w/.])/private/tmp(?![\w.-])", "/tmp", place.here(recorded.command))  # its name on macOS
+    if not any(Path(folder).is_relative_to(root) for root in workspace.roots):
+        return f"cd {folder} && {command}", workspace
+    here = Path(folder)
     try:
         here.mkdir(parents=True, exist_ok=True)
     except OSError:
         return command, workspace
-    return command, replace_folder(workspace, here)
-
-
-def replace_folder(workspace: Workspace, folder: Path) -> Workspace:
-    """Return the workspace with another current folder."""
-    return replace(workspace, cwd=folder)
+    return command, replace(workspace, cwd=here)
 
 
 def decided(command: str, rules: Rules, mode: str, workspace: Workspace) -> Decision:
@@ -175,61 +238,90 @@ def decided(command: str, rules: Rules, mode: str, workspace: Workspace) -> Deci
 def measured(sessions: Iterable[Transcript], most: int = 0) -> Outcome:
     """Replay sessions through the permissions."""
     outcome = Outcome()
-    kept: defaultdict[tuple[str, bool], Rules] = defaultdict(Rules)
+    kept: defaultdict[tuple[str, str, bool], Rules] = defaultdict(Rules)
     left = most or sys.maxsize
-    for session in sessions:
-        with tempfile.TemporaryDirectory(prefix="asked-") as folder:
-            workspace = workspace_in(Path(os.path.realpath(folder)), session)
+    # Not below /tmp: a command in the sandbox sees another folder there.
+    with tempfile.TemporaryDirectory(prefix="asked-", dir="/var/tmp") as folder:
+        for session in sessions:
+            # The same for all sessions of a project: saved rules name paths.
+            name = hashlib.sha256(session.folder.encode()).hexdigest()[:8]
+            place = place_of(Path(os.path.realpath(folder), name), session)
+            os.environ["HOME"] = str(place.home_here)
+            run = _Run(place, workspace_in(place, session), set())
             for recorded in session.commands:
                 left -= 1
                 if left < 0:
                     return outcome
-                _count(recorded, session, workspace, outcome, kept)
+                _count(recorded, run, outcome, kept)
+            shutil.rmtree(place.top)
     return outcome
 
 
-def _count(
-    recorded: Recorded, session: Transcript, workspace: Workspace, outcome: Outcome, kept: dict[tuple[str, bool], Rules]
-) -> None:
-    command, here = placed(recorded, session, workspace)
+@dataclass(frozen=True, slots=True)
+class _Run:
+    place: Place
+    workspace: Workspace
+    hosts: set[str]
+    """Hosts that were asked about: an answer holds for the session."""
+
+
+def _count(recorded: Recorded, run: _Run, outcome: Outcome, kept: dict[tuple[str, str, bool], Rules]) -> None:
+    command, here = placed(recorded, run.place, run.workspace)
     tally = outcome.models[recorded.model or "unknown"]
     tally.of += 1
-    local = not needs_network(recorded.command) and not elsewhere(
-        command.replace(str(workspace.roots[0]), "."), session.folder
-    )
+    given = re.sub(rf"{re.escape(str(run.place.work))}(?![\w.@-])", ".", command).replace(str(run.place.home_here), "~")
+    local = not needs_network(recorded.command) and not elsewhere(given, run.place.folder)
     tally.local += local
     auto = decided(command, Rules(), "auto", here)
-    if auto.decision != "allow":
+    why = auto.why if auto.decision != "allow" else _asked_by_host(command, run)
+    if why:
         tally.auto += 1
         tally.auto_local += local
-        outcome.auto.append((auto.why, recorded.command, local))
-    if why := _asked(command, here, kept, session.folder):
+        outcome.auto.append((why, recorded.command, local))
+        tally.answered += bool(_asked(command, here, kept, run.place.folder, "auto") or why != auto.why)
+    if why := _asked(command, here, kept, run.place.folder):
         tally.ask += 1
         tally.ask_local += local
         outcome.ask.append((why, recorded.command, local))
-    if why := _asked(command, replace(here, sandboxed=False, tmp=None, loopback=None), kept, session.folder):
+    bare = replace(here, sandboxed=False, gated=False, tmp=None, loopback=None)
+    if why := _asked(command, bare, kept, run.place.folder):
         tally.bare += 1
         tally.bare_local += local
         outcome.bare.append((why, recorded.command, local))
 
 
-def _asked(command: str, here: Workspace, kept: dict[tuple[str, bool], Rules], project: str) -> str:
-    """Return the reason for a question in mode ask, and keep the rules of a person who answers "always"; empty if nothing is asked."""
-    rules = kept[project, here.sandboxed]
-    ask = decided(command, rules, "ask", here)
+def _asked_by_host(command: str, run: _Run) -> str:
+    """Return the question that a host would raise while a command runs: one for each host of a session.
+
+    Remotes of these repositories are on github.com. Package managers name no host; their registries are on the list.
+    """
+    if not any(uses_network(words, (run.place.work,)) for part in contents(command)[0] for words in runs(part)):
+        return ""
+    known = Hosts(remotes=frozenset({"github.com"}))
+    hosts = [host for host in hosts_in([command]) - run.hosts if known.verdict(host)[0] == "ask"]
+    run.hosts.update(hosts)
+    return f"the network: {hosts[0]}" if hosts else ""
+
+
+def _asked(
+    command: str, here: Workspace, kept: dict[tuple[str, str, bool], Rules], project: str, mode: str = "ask"
+) -> str:
+    """Return the reason for a question in a mode, and keep the rules of a person who answers "always"; empty if nothing is asked."""
+    rules = kept[project, mode, here.sandboxed]
+    ask = decided(command, rules, mode, replace(here, shown=lambda: paths_shown(rules.allow, here.home)))
     if ask.decision == "allow":
         return ""
     widest = ask.prefixes or ((ask.always,) if ask.always else (ask.session,))
     fresh = parse_rules(allow=filter(None, widest), origin="session")
     known = {str(rule) for rule in rules.allow}
     if any(str(rule) not in known for rule in fresh.allow):
-        kept[project, here.sandboxed] = rules + fresh
+        kept[project, mode, here.sandboxed] = rules + fresh
     return f"{'' if ask.prefixes else 'NO PREFIX '}{ask.why}"
 
 
 def report(outcome: Outcome) -> Iterator[str]:
     """The figures as a table."""
-    yield f"{'model':34} {'of':>6} {'auto':>8} {'ask':>8} {'bare':>8} {'local':>6} {'auto':>8} {'ask':>8} {'bare':>8}"
+    yield f"{'model':34} {'of':>6} {'auto':>8} {'answered':>8} {'ask':>8} {'bare':>8} {'local':>6} {'auto':>8} {'ask':>8} {'bare':>8}"
     total = Tally()
     for name, tally in sorted(outcome.models.items(), key=lambda item: -item[1].of):
         yield tally.line(name)

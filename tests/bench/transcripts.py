@@ -45,6 +45,8 @@ class Transcript:
     folder: str = ""
     commands: list[Recorded] = field(default_factory=list)
     files: dict[str, None] = field(default_factory=dict)
+    entered: dict[str, None] = field(default_factory=dict)
+    """Folders to which the person moved the session: the agent reported them as its own, no command of a model chose them."""
 
     @property
     def half(self) -> Half:
@@ -68,6 +70,8 @@ def _read(file: Path) -> Transcript:
         model = _model(entry) or model
         folder = _folder(entry)
         found.folder = found.folder or folder
+        if folder and (entry.get("cwd") or entry.get("type") in ("turn_context", "session_meta")):
+            found.entered[folder] = None
         for call_id, name, given in _calls(entry):
             if call_id in seen:
                 continue

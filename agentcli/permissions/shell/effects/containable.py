@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.tool import LinePart
-from agentcli.permissions.paths import Workspace, could_name_protected, judge_path, names_protected
+from agentcli.permissions.paths import Workspace, could_name_protected, is_shown, judge_path, names_protected
 from agentcli.permissions.shell.effects.changes import (
     CHANGING,
     all_restorable,
@@ -365,7 +365,11 @@ def _leads_out(word: str, folders: Sequence[Path]) -> bool:
 
 
 def _outside(word: str, folders: Sequence[Path], workspace: Workspace) -> bool:
-    return any(judge_path(word, workspace, write=False, cwd=folder).verdict != "free" for folder in folders)
+    """Return True if a word leads where the sandbox shows nothing. What it shows outside the workspace is read-only."""
+    found = (judge_path(word, workspace, write=False, cwd=folder) for folder in folders)
+    return any(
+        one.verdict != "free" and not (one.verdict == "outside" and is_shown(one.path, workspace)) for one in found
+    )
 
 
 def _scripts_problem(text: str, parts: Sequence[Part]) -> str:

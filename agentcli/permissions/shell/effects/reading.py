@@ -15,6 +15,7 @@ from agentcli.permissions.git_config import repository
 from agentcli.permissions.paths import (
     Workspace,
     could_name_protected,
+    is_installed,
     judge_entry,
     judge_path,
     names_protected,
@@ -295,6 +296,8 @@ def _value(kind: str, value: str, folder: Path, workspace: Workspace) -> Reading
         verdict = judge_entry(value, workspace, cwd=folder)
     else:
         verdict = judge_path(value, workspace, write=False, cwd=folder)
+    if verdict.verdict == "outside" and kind in PATHS and verdict.path and is_installed(verdict.path, workspace):
+        return Reading()
     if verdict.verdict != "free":
         outside = (verdict.path,) if verdict.verdict == "outside" and verdict.path else ()
         return Reading(verdict.why, verdict.verdict == "protected", path=True, outside=outside)
