@@ -159,6 +159,8 @@ def _by_mode(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
         return Decision("allow", "mode yolo", "everything is allowed unless a rule denies it")
     if nature.edits_inside and mode in ("auto-edit", "auto"):
         return Decision("allow", f"mode {mode}", "edits inside the workspace are free")
+    if mode == "auto" and workspace.gated and nature.line is not None and nature.line.asks_forge:
+        return Decision("allow", "mode auto", "it only reads, from a host that you use")
     if mode == "auto" and workspace.sandboxed and nature.line is not None:
         contained = nature.line.contained
         if contained.reads:
@@ -166,7 +168,7 @@ def _by_mode(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
         if not contained.why:
             why = "the sandbox contains it, and its changes in the workspace can be undone"
             return _contained("mode auto", why, contained)
-        return _asked("auto", contained.why, nature)
+        return _asked("auto", contained.why, replace(nature, offers=_with_seeing(nature, nature.line)))
     if workspace.sandboxed and nature.line is not None and not nature.stays:
         return _by_sandbox_rule(nature, nature.line, mode)
     return _asked(mode, nature.reason or "this tool may change something", nature)
@@ -192,6 +194,18 @@ def _by_sandbox_rule(nature: CallFacts, line: CommandLine, mode: Mode) -> Decisi
         return offered_in_sandbox(line, nature.offers(), nature.approved, boxed=boxed is not None)
 
     return _asked(mode, why, replace(nature, offers=offers))
+
+
+def _with_seeing(nature: CallFacts, line: CommandLine) -> Offers:
+    """Return the search for the rules to offer for a line that the sandbox does not contain, also about reading."""
+
+    @cache
+    def offers() -> tuple[str, ...]:
+        from agentcli.permissions.offers import offered_to_see
+
+        return nature.offers() or offered_to_see(line)
+
+    return offers
 
 
 def _contained(rule: str, why: str, found: Containment) -> Decision:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from agentcli.permissions.allowing import away, uncovered
-from agentcli.permissions.rules import SANDBOX, parse_rule, reading_scope
+from agentcli.permissions.rules import SANDBOX, parse_rule, parse_rules, paths_shown, reading_scope
 from agentcli.permissions.shell.command_line import CommandLine
 from agentcli.permissions.shell.effects.covered import leads_away
 from agentcli.permissions.shell.effects.harmless_values import Assignments, leading
@@ -60,6 +60,17 @@ def offered_in_sandbox(
     return _with_whole_programs(line, offered, approved)
 
 
+def offered_to_see(line: CommandLine) -> tuple[str, ...]:
+    """Return the rules about reading with which the sandbox would contain a line; none if they would not be enough."""
+    paths = line.read_outside
+    if line.workspace is None or not 0 < len(paths) <= _MOST_PATHS:
+        return ()
+    scopes = dict.fromkeys(reading_scope(path, line.workspace) for path in paths)
+    rules = tuple(f"read({scope})" for scope in scopes)
+    shown = paths_shown(parse_rules(allow=rules).allow, line.workspace.home) if all(scopes) else ()
+    return rules if shown and line.contained_with(shown) else ()
+
+
 def _changing(line: CommandLine) -> Iterator[tuple[int, Command]]:
     """Yield the commands of a line that may do more than read, with their numbers."""
     for number, (command, reading) in enumerate(zip(line.commands, line.readings, strict=True)):
@@ -67,6 +78,8 @@ def _changing(line: CommandLine) -> Iterator[tuple[int, Command]]:
             yield number, command
 
 
+_MOST_PATHS = 8
+"""Maximum paths outside the workspace for which rules are offered."""
 _NAMED_WORDS = 8
 """Largest number of words that an offered rule may name."""
 _UNNAMEABLE = re.compile(r"[\s*\\]|\A\Z")

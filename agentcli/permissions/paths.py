@@ -235,8 +235,10 @@ def is_installed(target: Path, workspace: Workspace) -> bool:
 
 def is_shown(target: Path | None, workspace: Workspace) -> bool:
     """Return True if commands in the sandbox see a resolved path outside the workspace: they cannot write there."""
-    shown = (workspace.shown, workspace.readable, workspace.installed)
-    return target is not None and any(_is_below(str(target), folders()) for folders in shown)
+    if target is None:
+        return False
+    named = any(_is_below(str(target), folders()) for folders in (workspace.shown, workspace.readable))
+    return named or is_installed(target, workspace)
 
 
 def installed_in(text: str, target: Path, workspace: Workspace) -> str:

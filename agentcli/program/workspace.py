@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import field
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentcli.agent.ports import ApprovalRequest, Approve
 from agentcli.agent.settings import PermissionSettings
@@ -290,8 +290,7 @@ class WorkspacePolicy:
             outside=wraps.leaving,
             unseen=partial(unseen, workspace),
             same_port=self._same_port,
-            fetches=lambda line: self._gate.now is not None and self._gate.now.is_for(line),
-            refused_hosts=lambda: gate.refusals() if (gate := self._gate.now) is not None else (),
+            **self._of_network,
         )
 
     def _recording(self, wraps: _Wraps) -> CommandSandbox:
@@ -302,7 +301,16 @@ class WorkspacePolicy:
             lambda _: self._aftermath.inside(wraps.workspace, aside=False),
             hardened=True,
             outside=wraps.leaving,
+            **self._of_network,
         )
+
+    @property
+    def _of_network(self) -> Mapping[str, Any]:
+        """Return what a sandbox tells about the network of its last command."""
+        return {
+            "fetches": lambda line: self._gate.now is not None and self._gate.now.is_for(line),
+            "refused_hosts": lambda: gate.refusals() if (gate := self._gate.now) is not None else (),
+        }
 
     def _port_for(self, line: str) -> int:
         """Return the port at which a command finds the proxy of the network; 0 if it needs none."""
@@ -372,7 +380,8 @@ class _Wraps:
 
     def recording(self, argv: Sequence[str]) -> Boxed:
         """Run a command with which git records something."""
-        return self.sandbox.wrap(argv, self.workspace, git=True, hidden=self.hidden, space=self.space)
+        proxy = self.port_for(argv[-1]) if self.space is not None else 0
+        return self.sandbox.wrap(argv, self.workspace, git=True, hidden=self.hidden, space=self.space, proxy=proxy)
 
     def own(self, argv: Sequence[str], writes: bool) -> Boxed:
         """Run a program from the user's settings: it is visible with its installation, wherever it is."""

@@ -148,7 +148,9 @@ def workspace_in(place: Place, session: Transcript) -> Workspace:
     for folder in (work / ".git/objects", work / ".git/refs", work / ".git/hooks", home, place.top / "tmp"):
         folder.mkdir(parents=True, exist_ok=True)
     (work / ".git/HEAD").write_text("ref: refs/heads/main\n")
-    (work / ".git/config").write_text("[core]\n\tbare = false\n")
+    # Cloned by HTTPS: recordings do not tell.
+    remote = '[remote "origin"]\n\turl = https://github.com/owner/name.git\n'
+    (work / ".git/config").write_text(f"[core]\n\tbare = false\n{remote}")
     named = [path.removeprefix(session.folder + "/") for path in session.files if path.startswith(session.folder + "/")]
     for recorded in session.commands:
         named += _PATH.findall(recorded.command.replace(session.folder + "/", ""))

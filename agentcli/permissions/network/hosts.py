@@ -49,7 +49,7 @@ class Hosts:
         for kind, rule in self.rules.listed():
             if rule.tool == NETWORK and _covers(rule.pattern, host):
                 return _VERDICTS[kind], f"the rule {rule}"
-        if host in self.remotes:
+        if host in self.remotes or host.removeprefix("api.") in self.remotes:
             return "allow", "a remote of this repository"
         if host in self.registries:
             return "allow", "a package manager is set to it"

@@ -37,6 +37,7 @@ from agentcli.permissions.shell.syntax.parse import (
     UNKNOWN,
     Command,
     Part,
+    assigned_words,
     contents,
     plain_git,
     spellings,
@@ -44,6 +45,7 @@ from agentcli.permissions.shell.syntax.parse import (
     starts_in_background,
 )
 from agentcli.permissions.shell.syntax.strict import WRITES, NotPlain, read_plain
+from agentcli.permissions.shell.syntax.written_out import written_out
 
 if TYPE_CHECKING:
     from agentcli.permissions.shell.effects.containable import Containment
@@ -160,6 +162,16 @@ class CommandLine:
         return next((f"git {words[1]} discards changes" for words in found if replaces_files(words)), "")
 
     @property
+    def asks_forge(self) -> bool:
+        """True if every command only reads, and one does so from the host of a repository."""
+        if self.reader is None or not any(command.words[0] == "gh" for command in self.commands):
+            return False
+        each = zip(self.commands, self.readings, self.folders, strict=True)
+        return all(
+            not reading.why or self.reader.asks_forge(*of) for command, reading, at in each for of in [(command, at)]
+        )
+
+    @property
     def machine(self) -> Looks:
         """The part of the machine that a harmless line looks at, if any."""
         return looks_at_machine(self.commands) if self.harmless else ""
@@ -245,9 +257,35 @@ class CommandLine:
         workspace = replace(self.workspace, tmp=None, loopback=self.workspace.loopback if serves else None)
         words = (piece.text for part in self._acting for piece in part.words[1:])
         away = next((word for word in words if leads_away(word, self.places, workspace)), "")
+        if any(judge_path(str(folder), workspace, write=False).verdict == "outside" for folder in self.places):
+            return Containment("the line leads outside the workspace")
         if why := self._discards or (f"{away} is outside the workspace" if away else ""):
             return Containment(why)
         return replace(self, workspace=workspace, reader=None).contained
+
+    @cached_property
+    def read_outside(self) -> tuple[Path, ...]:
+        """Paths outside the workspace in its words, and folders there in which it runs."""
+        if self.workspace is None:
+            return ()
+        parts, found = self._running[0], dict[Path, None]()
+        for part, folders in zip(parts, self._places(parts), strict=True):
+            words = (piece.text for piece in (*part.words[1:], *part.reads) if piece.known)
+            for word in (".", *words):
+                forms = (form for form in (word, word.partition("=")[2]) if form and not any(map(str.isspace, form)))
+                verdicts = (judge_path(form, self.workspace, write=False, cwd=at) for form in forms for at in folders)
+                found |= {one.path: None for one in verdicts if one.verdict == "outside" and one.path is not None}
+        for word in assigned_words(self.text):
+            verdict = judge_path(word, self.workspace, write=False)
+            found |= {verdict.path: None} if verdict.verdict == "outside" and verdict.path is not None else {}
+        return tuple(found)
+
+    def contained_with(self, shown: Sequence[Path]) -> bool:
+        """Return True if the sandbox would contain the line if it showed these paths, too."""
+        if self.workspace is None:
+            return False
+        seen = (*self.workspace.shown(), *shown)
+        return not replace(self, workspace=replace(self.workspace, shown=lambda: seen), reader=None).contained.why
 
     @cached_property
     def unsaved(self) -> str:
@@ -342,9 +380,10 @@ def analyse(text: str, workspace: Workspace) -> CommandLine:
     most = workspace.limits.bytes
     if len(text.encode("utf-8", "surrogatepass")) > most:
         return CommandLine(text, f"no system starts a command of more than {most:,} bytes; make files with `write`")
-    parts, whole = contents(text)
-    line = _judged(text, parts, whole, workspace)
-    found = None if line.commands else without_assignments(text)
+    judged = written_out(text, workspace.env, str(workspace.home), workspace.tmp is not None)
+    parts, whole = contents(judged)
+    line = replace(_judged(judged, parts, whole, workspace), text=text)
+    found = None if line.commands else without_assignments(judged)
     if found is None:
         return line
     plain = analyse(found[0], workspace)

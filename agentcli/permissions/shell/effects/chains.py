@@ -22,6 +22,7 @@ from agentcli.permissions.shell.effects.git_repositories import RECORDING
 from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.programs.option_grammar import fit
 from agentcli.permissions.shell.syntax.parse import Piece, below, contents, parse, parse_word, parser, plain_git
+from agentcli.permissions.shell.syntax.written_out import constants
 from agentcli.system import probe
 
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ def in_parts(text: str, workspace: Workspace, judged: Callable[[str], Containmen
 
     Every part must be allowed by itself.
     """
-    found = segments(text)
+    given = constants(text)
+    before = given[0] if given is not None else 0
+    found = [replace(each, text=f"{text[:before]}{each.text}") for each in segments(text[before:])]
     if not 1 < len(found) <= _MOST:
         return None
     if found[0].moves and not probe.is_dir(Path(os.path.normpath(workspace.cwd / os.path.expanduser(found[0].moves)))):
@@ -77,6 +80,7 @@ trap typeset ulimit umask unalias unset wait
 """Builtins of bash that may change, read or end its state: all except those that only print or test."""
 _JOINTS = ("&&", "||")
 _ALONE = frozenset({"command", "pipeline", "subshell", "negated_command", "test_command", "redirected_statement"})
+_HERE_NODES = frozenset({"<<", "heredoc_start", "heredoc_body", "heredoc_end"})
 _STATE = re.compile(
     r"_|BASH.*|FUNCNAME|PIPESTATUS|OLDPWD|PPID|SECONDS|LINENO|RANDOM|SRANDOM|EPOCH.*|SHLVL|DIRSTACK|OPT.*|REPLY|[0-9]+"
 )
@@ -140,7 +144,8 @@ def _divided(root: Node) -> list[tuple[int, int, str]] | None:
 
 def _pipelines(node: Node, joint: str) -> list[tuple[int, int, str]] | None:
     body = node.child_by_field_name("body") if node.type == "redirected_statement" else None
-    if any(child.type == "heredoc_redirect" for child in node.children):
+    heres = [child for child in node.children if child.type == "heredoc_redirect"]
+    if any(child.type not in _HERE_NODES for here in heres for child in here.children):
         return None
     if body is not None and body.type == "list":
         # The redirection belongs to the last command of the list.

@@ -39,6 +39,11 @@ _CACHES = word_set("__pycache__ .mypy_cache .ruff_cache .cache")
 """Folders whose content programs make again."""
 
 
+def replaces(name: str) -> bool:
+    """Return True for a program whose purpose is to change or remove the files that it is given."""
+    return name in CHANGING.keys() | _GONE_FOR_GOOD | _REMOVING | _DISCARDING
+
+
 def changes_inside_all(command: Command, folders: Sequence[Path], workspace: Workspace) -> bool:
     """Return True if a command changes only files inside the workspace, in every round of its loop.
 

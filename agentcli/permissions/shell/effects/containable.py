@@ -21,9 +21,10 @@ from agentcli.permissions.shell.effects.changes import (
     loss,
     overwriting_problem,
     removal_problem,
+    replaces,
 )
-from agentcli.permissions.shell.effects.git_repositories import git_placed, records_in_git
-from agentcli.permissions.shell.effects.network_use import network_problem, only_fetches
+from agentcli.permissions.shell.effects.git_repositories import from_remote, git_placed, records_in_git
+from agentcli.permissions.shell.effects.network_use import network_problem, only_fetches, remote_problem
 from agentcli.permissions.shell.effects.private_tmp import TOP, seen_line
 from agentcli.permissions.shell.effects.reading import Reader
 from agentcli.permissions.shell.programs.git_table import GIT_READERS
@@ -137,10 +138,10 @@ def _looks_different(text: str, parts: Sequence[Part], places: Sequence[Sequence
 
 def _line_problem(text: str, folders: Sequence[Path], workspace: Workspace) -> str:
     """Return the reason to ask about a line whatever its commands are: its folder, or a word that it assigns."""
-    if any(_outside(str(folder), (folder,), workspace) for folder in folders):
+    if any(_outside(str(folder), (folder,), workspace, reads=True) for folder in folders):
         return "the line leads outside the workspace"
     assigned = (form for word in assigned_words(text) for form in _listed(word))
-    return next(filter(None, (_word_problem(word, folders, workspace) for word in assigned)), "")
+    return next(filter(None, (_word_problem(word, folders, workspace, reads=True) for word in assigned)), "")
 
 
 def _listed(word: str) -> Sequence[str]:
@@ -172,7 +173,7 @@ def _judged(part: Part, folders: Sequence[Path], workspace: Workspace, reader: R
     reading = reader.of(command, tuple(folders))
     if plain and reading.path:
         named = (word for word in words[1:] if not word.startswith(_SYSTEM_PROGRAMS) or ".." in word)
-        why = next(filter(None, (_word_problem(word, folders, workspace) for word in named)), "")
+        why = next(filter(None, (_word_problem(word, folders, workspace, reads=True) for word in named)), "")
         # A link that leads out at the first look counts, even if another process has changed it since.
         by_name = any(word.startswith(("/", "~")) or ".." in word for word in words[1:])
         return _Judged(why or ("" if by_name else reading.why))
@@ -182,26 +183,30 @@ def _judged(part: Part, folders: Sequence[Path], workspace: Workspace, reader: R
         )
     if words[0] == "git":
         return _git(words, folders, workspace)
+    if any(replaces(named[0]) for named in runs(part)) and any(_outside(".", (at,), workspace) for at in folders):
+        return _Judged("the line leads outside the workspace")
     return _Judged(next(filter(None, _problems(part, words, folders, workspace)), ""))
 
 
 def _problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Iterator[str]:
     yield _name_problem(words[0], folders, workspace)
+    # A program `git-sync` is another one, to which the repository is closed.
+    called = any(word.rpartition("/")[2] == "git" for word in words)
     for named in runs(part) if words[0] != "complete" else ():  # a shell without a terminal completes nothing
         name, *arguments = named
         if name in _OUTSIDE and not (name == "kill" and _its_own(arguments)):
             yield f"{name} acts outside the sandbox"
         if (name in _MEANING or (name in SHELLS and _fills_in(words, arguments))) and not all_restorable(workspace):
             yield "the line hides what it runs"
-        if name == "git" and (why := _git(("git", *arguments), folders, workspace, alone=False).why):
+        if name == "git" and called and (why := _git(("git", *arguments), folders, workspace, alone=False).why):
             yield why
-        if uses_network(named, folders):
+        if uses_network(named, folders) and not (name == "git" and workspace.gated):
             yield "" if workspace.gated and only_fetches(named) else network_problem(named, workspace.loopback)
         yield removal_problem(name, arguments, part, folders, workspace)
     yield overwriting_problem(words, folders, workspace)
     if words[0] in CHANGING or not is_ordinary(words):
         for word in words[1:]:
-            yield _word_problem(word, folders, workspace)
+            yield _word_problem(word, folders, workspace, reads=fits_reading(words[0], words))
 
 
 def _fills_in(words: Sequence[str], arguments: Sequence[str]) -> bool:
@@ -235,14 +240,18 @@ def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace, al
     if placed_in is None:
         return _Judged("git is called in a way that is not known")
     words, folders = placed_in
-    if uses_network(words, folders):
-        return _Judged("git uses the network")
-    problems = (_word_problem(word, folders, workspace, follows=False) for word in words[2:])
+    remote = uses_network(words, folders)
+    if remote and (why := remote_problem(words, folders) if workspace.gated else "git uses the network"):
+        return _Judged(why)
+    if words[1:2] == ("ls-remote",):
+        return _Judged(next(filter(None, (workspace.git(folder).danger for folder in folders)), ""))
+    reads = len(words) > 1 and (words[1] in _READING_GIT or fits_reader(words))
+    problems = (_word_problem(word, folders, workspace, follows=False, reads=reads) for word in words[2:])
     if why := next(filter(None, problems), ""):
         return _Judged(why)
-    if any(_outside(str(folder), (folder,), workspace) for folder in folders):
+    if any(_outside(str(folder), (folder,), workspace, reads) for folder in folders):
         return _Judged("git leads outside the workspace")
-    if len(words) > 1 and (words[1] in _READING_GIT or fits_reader(words)):
+    if reads:
         return _Judged(_shown_in_git(words, folders, workspace))
     if in_tmp([folder / "." / "x" for folder in folders], workspace):
         return _Judged()
@@ -252,7 +261,7 @@ def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace, al
         return _Judged("git gets words that only the shell knows")
     if not workspace.records:
         return _Judged("git changes the repository, which this sandbox cannot open to git alone")
-    if why := records_in_git(words, folders, workspace):
+    if why := from_remote(words, folders, workspace) if remote else records_in_git(words, folders, workspace):
         return _Judged(why)
     if why := discarding_problem(words, folders, workspace):
         return _Judged(why)
@@ -313,12 +322,14 @@ def _target_problem(text: str, write: bool, folders: Sequence[Path], workspace: 
     """Return the reason to ask about a redirection, or an empty string."""
     if UNKNOWN in text or STREAMS.fullmatch(text):
         return ""
-    if _outside(text, folders, workspace):
+    if _outside(text, folders, workspace, reads=not write):
         return f"{text} is outside the workspace"
     return next(filter(None, (loss(folder / text, workspace) for folder in folders)), "") if write else ""
 
 
-def _word_problem(word: str, folders: Sequence[Path], workspace: Workspace, follows: bool = True) -> str:
+def _word_problem(
+    word: str, folders: Sequence[Path], workspace: Workspace, follows: bool = True, reads: bool = False
+) -> str:
     """Return the reason to ask about a command's word.
 
     It refers to something outside the workspace, or to a protected file. `follows` is false for a program that follows
@@ -332,7 +343,7 @@ def _word_problem(word: str, folders: Sequence[Path], workspace: Workspace, foll
         if named := names_protected(form, write=False) or could_name_protected(form):
             return f"{named} is protected"
         for named in _named_by(form, folders) if follows else (form,):
-            if _leads_out(named, folders) and _outside(named, folders, workspace):
+            if _leads_out(named, folders) and _outside(named, folders, workspace, reads):
                 return f"{named} is outside the workspace"
     return ""
 
@@ -364,12 +375,11 @@ def _leads_out(word: str, folders: Sequence[Path]) -> bool:
     return any(os.path.lexists(folder / (before if up else word)) for folder in folders)
 
 
-def _outside(word: str, folders: Sequence[Path], workspace: Workspace) -> bool:
-    """Return True if a word leads where the sandbox shows nothing. What it shows outside the workspace is read-only."""
+def _outside(word: str, folders: Sequence[Path], workspace: Workspace, reads: bool = False) -> bool:
+    """Return True if a word leads outside the workspace. What the sandbox shows there is free for a command that only `reads`."""
     found = (judge_path(word, workspace, write=False, cwd=folder) for folder in folders)
-    return any(
-        one.verdict != "free" and not (one.verdict == "outside" and is_shown(one.path, workspace)) for one in found
-    )
+    away = (one for one in found if one.verdict != "free")
+    return any(not reads or one.verdict != "outside" or not is_shown(one.path, workspace) for one in away)
 
 
 def _scripts_problem(text: str, parts: Sequence[Part]) -> str:

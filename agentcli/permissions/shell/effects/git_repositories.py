@@ -57,6 +57,13 @@ RECORDING: dict[str, tuple[Shape, ...]] = {
     ),
     "cherry-pick": (Shape(f"-nx -m:number --mainline=number --allow-empty {_MERGING}", "rev*"),),
     "revert": (Shape(f"-n -m:number --mainline=number {_MERGING}", "rev*"),),
+    "apply": (
+        Shape(
+            "-qv3R --cached --check --reverse --recount --unidiff-zero --whitespace=word --quiet --verbose -p:number",
+            "path path*",
+            needs="--cached",
+        ),
+    ),
     "restore": (Shape("-Sq --staged --quiet", "rev rev*", needs="-S --staged"),),
     "reset": (
         Shape("-q --quiet"),
@@ -94,6 +101,11 @@ def records_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Wor
         return f"git {name} leads outside the workspace"
     problems = (repository_problem(folder, workspace, name) or _tracking(arguments, folder) for folder in folders)
     return next(filter(None, problems), "")
+
+
+def from_remote(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
+    """Return why git may start a program when it fetches into a repository; or an empty string."""
+    return next(filter(None, (repository_problem(folder, workspace, words[1]) for folder in folders)), "")
 
 
 def git_placed(words: Sequence[str], folders: Sequence[Path]) -> tuple[tuple[str, ...], list[Path]] | None:
@@ -159,6 +171,9 @@ _HOOKS = {
     "commit": _COMMIT_HOOKS | {"post-rewrite", "pre-auto-gc"},
     "merge": _COMMIT_HOOKS | {"pre-merge-commit", "post-merge", "pre-auto-gc"},
     "rebase": _COMMIT_HOOKS | {"pre-rebase", "post-checkout", "post-rewrite", "pre-auto-gc"},
+    "pull": _COMMIT_HOOKS
+    | {"pre-merge-commit", "post-merge", "pre-rebase", "post-checkout", "post-rewrite", "pre-auto-gc"},
+    "fetch": frozenset({"pre-auto-gc"}),
     "cherry-pick": _COMMIT_HOOKS,
     "revert": _COMMIT_HOOKS,
     "checkout": frozenset({"post-checkout"}),

@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from pathlib import Path
 
 from agentcli.permissions.shell.programs.known_programs import word_set
+from agentcli.permissions.shell.programs.option_grammar import Shape, fit
 from agentcli.permissions.shell.syntax.parse import UNKNOWN
+from agentcli.system import probe
 
 _HOST = r"(?:localhost|127(?:\.\d{1,3}){3}|0\.0\.0\.0|\[::1?\])"
 _ADDRESS = re.compile(
@@ -85,11 +88,61 @@ _WGET = re.compile(
 )
 _URL = re.compile(r"https?://[\w.-]+(?::(?:443|80))?(?:/[^\s?]*)?")
 """Addresses without a query, which could carry data away."""
+_HEADER = re.compile(r"[A-Za-z][\w-]*: ?[^@\n][^\n]*")
+_FROM_REMOTE: dict[str, tuple[Shape, ...]] = {
+    "fetch": (
+        Shape(
+            "-pqtvn4 --all --prune --tags --no-tags --quiet --verbose --dry-run --depth=number --unshallow --progress --no-progress",
+            "remote? branch*",
+        ),
+    ),
+    "pull": (
+        Shape(
+            "-pqvr --prune --quiet --verbose --ff-only --no-rebase --rebase[=word] --autostash --no-autostash --no-edit --stat --no-stat --tags",
+            "remote? branch?",
+        ),
+    ),
+    "ls-remote": (
+        Shape("-qht --quiet --heads --branches --tags --refs --symref --exit-code --get-url", "remote? text*"),
+    ),
+}
+_ANY_FROM_REMOTE = re.compile(rf"\bgit\b.*\b(?:{'|'.join(_FROM_REMOTE)})\b")
+_REMOTE_URL = re.compile(r"(?m)^\s*url\s*=\s*(\S+)")
 
 
 def may_fetch(line: str) -> bool:
     """Return False for a line that surely names none of these programs."""
-    return any(program in line for program in _FETCHING)
+    return any(program in line for program in _FETCHING) or _ANY_FROM_REMOTE.search(line) is not None
+
+
+def remote_problem(words: Sequence[str], folders: Sequence[Path]) -> str:
+    """Return why the sandbox cannot hold a command of git that needs a remote; or an empty string.
+
+    The proxy speaks HTTPS only, and a refspec could replace a branch.
+    """
+    shapes = _FROM_REMOTE.get(words[1], ())
+    fitting = fit(shapes, list(words[2:])) if shapes else ""
+    if isinstance(fitting, str):
+        return "git uses the network"
+    if any(value.startswith("https://") for kind, value in fitting[1] if kind == "remote"):
+        return ""
+    tops = {
+        next((top for top in (folder, *folder.parents) if probe.is_file(top / ".git/config")), folder)
+        for folder in folders
+    }
+    urls = [url for top in tops for url in _urls(top / ".git/config")]
+    return (
+        ""
+        if urls and all(url.startswith("https://") for url in urls)
+        else "git reaches its remote by another way than HTTPS"
+    )
+
+
+def _urls(file: Path) -> list[str]:
+    try:
+        return _REMOTE_URL.findall(file.read_text(encoding="utf-8", errors="replace"))
+    except OSError:
+        return []
 
 
 def only_fetches(words: Sequence[str]) -> bool:
@@ -106,6 +159,10 @@ def only_fetches(words: Sequence[str]) -> bool:
         return bool(named) and all(
             _URL.fullmatch(word)
             or options.fullmatch(word)
+            or (
+                program == "curl"
+                and (word in ("-H", "--header") or (before in ("-H", "--header") and _HEADER.fullmatch(word)))
+            )
             or (before in ("-o", "--output", "-O", "-P") and "/" not in word[:1])
             for before, word in zip(("", *arguments), arguments, strict=False)
         )

@@ -23,6 +23,7 @@ from agentcli.permissions.paths import (
 )
 from agentcli.permissions.shell.effects.fed import fed_command, fed_files
 from agentcli.permissions.shell.effects.searches import objection, search_of
+from agentcli.permissions.shell.programs.forge import reads_forge
 from agentcli.permissions.shell.programs.git_table import GIT_READERS, leaves_out, limits, shows_path, shows_text
 from agentcli.permissions.shell.programs.known_programs import is_interpreter, word_set
 from agentcli.permissions.shell.programs.option_grammar import Found, Shape, fit
@@ -71,6 +72,13 @@ class Reader:
         if key not in self._known:
             self._known[key] = self._read_only(command, folders)
         return self._known[key]
+
+    def asks_forge(self, command: Command, folders: tuple[Path, ...]) -> bool:
+        """Return True if a command only reads from the host of a repository, with a program of the person's."""
+        plain = command.bare and not (command.globs or command.loop)
+        if not plain or not reads_forge(command.words) or self._chosen_by_workspace("gh", (), folders):
+            return False
+        return not any(self._workspace.git(folder).danger for folder in folders)
 
     def in_turn(self, commands: Sequence[Command]) -> list[tuple[Reading, tuple[Path, ...]]]:
         """Return the verdict on each command of a plain line, with its possible folders; `cd` moves the commands after

@@ -340,6 +340,8 @@ def _wrapped(line: list[str]) -> Iterator[list[str]]:
 
 def _wraps(name: str, arguments: list[str]) -> bool:
     running = RUNNING.get(name)
+    if name == "find" and MARKS["find"].isdisjoint(arguments):
+        return False  # it starts nothing without one of these whole words
     return name in WRAPPERS if running is None else not running.isdisjoint(arguments[:3])
 
 

@@ -411,3 +411,39 @@ def _usual(node: Node, variables: frozenset[str]) -> bool:
 def _redirected(redirect: Node) -> list[tuple[int, int]]:
     """Return the words that tree-sitter treats as further targets of a redirection: they are arguments."""
     return [(word.start_byte, word.end_byte) for word in redirect.children_by_field_name("destination")[1:]]
+
+
+_HERE = re.compile(r"<<[ \t]*(?P<quote>['\"])(?P<mark>[A-Za-z_]\w*)(?P=quote)(?=[ \t\n;|&])")
+
+
+def without_here_texts(text: str) -> tuple[str, tuple[tuple[str, ...], ...]]:
+    """Return a line with empty input instead of its quoted here-documents, and the commands that they are for.
+
+    The line is unchanged if it is more than plain words and such texts.
+    """
+    reader, index, marks, kept, start = _Reader(), 0, list[str](), list[str](), 0
+    fed: list[int] = []
+    while index < len(text):
+        if here := _HERE.match(text, index):
+            if not reader.words or len(fed) > len(reader.commands):
+                return text, ()
+            kept += [text[start : here.start()], "</dev/null"]
+            marks.append(here["mark"])
+            fed.append(len(reader.commands))
+            index = start = here.end()
+            continue
+        step = _step(text, index, reader)
+        if isinstance(step, NotPlain):
+            return text, ()
+        if marks and text[step - 1] == "\n" and text[index] == "\n":
+            body = re.compile("".join(rf"(?:(?!{mark}\n).*\n)*?{mark}(?:\n|\Z)" for mark in marks)).match(text, step)
+            if body is None:
+                return text, ()
+            kept, start, marks = [*kept, text[start:step]], body.end(), []
+            step = start
+        index = step
+    if reader.words:
+        reader.finish()
+    if marks or not fed:
+        return text, ()
+    return "".join([*kept, text[start:]]), tuple(reader.commands[number].words for number in fed)

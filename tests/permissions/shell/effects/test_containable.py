@@ -240,3 +240,40 @@ def test_what_a_shell_would_complete_does_not_run(command: str, decision: str, w
 def test_a_rule_that_denies_a_command_is_about_its_completions_too(workspace: Workspace) -> None:
     call = ToolCall("c", "bash", {"command": "complete -C 'curl x' y"})
     assert explain(call, parse_rules(deny=["bash(curl *)"]), "auto", workspace).decision == "deny"
+
+
+def test_a_gated_sandbox_holds_git_that_fetches_and_gh_that_reads(workspace: Workspace) -> None:
+    config = workspace.cwd / ".git/config"
+    before = config.read_text()
+    gated = replace(workspace, gated=True)
+    config.write_text(f'{before}[remote "origin"]\n\turl = https://git.example.org/owner/name.git\n')
+    for command in ("git fetch origin", "git pull --ff-only", "git ls-remote --heads origin | head -3"):
+        assert decided(command, gated).decision == "allow", command
+        assert decided(command, workspace).decision == "ask", command
+    assert decided("git fetch origin", gated).records
+    assert not decided("gh pr view 3 --json title | head -3", gated).contained
+    assert decided("gh pr view 3 --json title | head -3", gated).decision == "allow"
+    for command in ("git push", "git fetch origin +a:main", "git fetch --upload-pack=x origin", "timeout 9 git push"):
+        assert decided(command, gated).decision == "ask", command
+    config.write_text(f'{before}[remote "origin"]\n\turl = git@git.example.org:owner/name.git\n')
+    assert decided("git fetch", gated).why == "git reaches its remote by another way than HTTPS"
+    config.write_text(before)
+
+
+def test_what_the_sandbox_shows_may_be_read_and_rules_about_reading_are_offered(workspace: Workspace) -> None:
+    beside = workspace.cwd.parent / "beside"
+    beside.mkdir(exist_ok=True)
+    (beside / "a.py").touch()
+    line = f"cd {beside} && python3 - <<'EOF'\nprint(1)\nEOF"
+    asked = decided(line, workspace)
+    assert asked.prefixes == (f"read({beside}/**)",)
+    shown = replace(workspace, shown=lambda: (beside,))
+    for command in (line, f"sed -n 1,9p {beside}/a.py", f"for f in {beside}/*.py; do head $f; done"):
+        assert decided(command, shown).decision == "allow", command
+    for command in (f"rm {beside}/a.py", f"cd {beside}; rm a.py", f"echo x > {beside}/a.py", f"cp README.md {beside}"):
+        assert decided(command, shown).decision == "ask", command
+
+
+def test_a_program_named_like_a_command_of_git_is_another_program(workspace: Workspace) -> None:
+    assert decided("./git-sync version", workspace).decision == "allow"
+    assert decided("git-push origin", workspace).decision == "ask"

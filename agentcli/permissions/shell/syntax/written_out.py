@@ -1,0 +1,77 @@
+"""Shell text with its constants written out: the values of variables that it sets first, and input from quoted texts.
+
+The result is only judged; the line itself runs unchanged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+
+from agentcli.permissions.shell.programs.readers import fits_reading
+from agentcli.permissions.shell.syntax.strict import without_here_texts
+
+_ASSIGNMENT = re.compile(
+    r"""[ \t\n]*(?:set[ ]-[euo]+(?:[ ]pipefail)?
+    |(?P<name>[A-Za-z_]\w*)=(?P<quote>["']?)(?:(?P<value>[\w./+@%,$-]+)
+    |(?P<made>\$\(mktemp[ ]-d(?:[ ]-t)?(?:[ ]/tmp/[\w.-]*X{3,})?\)))(?P=quote))[ \t]*(?:;(?!;)|&&|\n)""",
+    re.VERBOSE,
+)
+_MADE = "/tmp/agentcli-made"
+"""Stands for a new folder of `mktemp`: the sandbox keeps it in its /tmp."""
+_FINDING = re.compile(r"PATH|HOME|IFS|PWD|TMPDIR|CDPATH|ENV|BASH.*|LD_.*")
+"""Variables that change more than the words in which they are used."""
+
+
+_HOME_FIRST = re.compile(r"(\A[ \t]*cd[ \t]+)~(?=[/ \t;&\n])")
+
+
+def written_out(text: str, exported: Container[str], home: str, tmp: bool) -> str:
+    """Return a line as it is judged.
+
+    `exported` are the variables that reach programs. `tmp` is true if /tmp is private.
+    """
+    if "~" in text and re.fullmatch(r"/[\w./-]+", home):
+        text = _HOME_FIRST.sub(lambda found: f"{found[1]}{home}", text)
+    if "=" in text and (values := constants(text)) is not None and (tmp or "$(" not in text[: values[0]]):
+        index, named = values
+        filled = _filled(text[index:], named)
+        kept = "$(" in text[:index] or any(name in exported for name in named)
+        text = text[:index] + filled if kept else filled
+    plain, fed = without_here_texts(text) if "<<" in text else (text, ())
+    return plain if all(map(_takes_text, fed)) else text
+
+
+def _takes_text(words: tuple[str, ...]) -> bool:
+    """Return True if a command treats its input as text: it reads it, or git records it as a message."""
+    message = words[:2] in (("git", "commit"), ("git", "tag")) and not {"-F", "--file=-"}.isdisjoint(words)
+    return message or fits_reading(words[0], list(words))
+
+
+def constants(text: str) -> tuple[int, dict[str, str]] | None:
+    """Return where a line's first assignments end, and the values of their variables; None if one may change later."""
+    values: dict[str, str] = {}
+    index = 0
+    while found := _ASSIGNMENT.match(text, index):
+        value = _filled(found["value"] or f"{_MADE}-{found['name']}", values) if found["name"] else ""
+        if "$" in value or (found["name"] or "") in values:
+            return None
+        index = found.end()
+        if found["name"]:
+            values[found["name"]] = value
+    rest = text[index:]
+    if not values or any(_FINDING.fullmatch(name) or _uncertain(name, rest) for name in values):
+        return None
+    return index, values
+
+
+def _uncertain(name: str, rest: str) -> bool:
+    """Return True if a name may get another value later, or is quoted for another program."""
+    again = re.search(rf"(?<![\w$./-]){name}(?:\+?=|\[|\s|;|\Z)|\$\{{{name}[^}}]", rest)
+    return bool(again) or re.search(rf"'[^']*\$\{{?{name}\b[^']*'", rest) is not None
+
+
+def _filled(text: str, values: dict[str, str]) -> str:
+    for name, value in values.items():
+        text = re.sub(rf"\$\{{{name}\}}|\${name}(?!\w)", value.replace("\\", r"\\"), text)
+    return text
