@@ -35,6 +35,7 @@ from agentcli.providers.settings import (
     key_variable,
     needs_key,
 )
+from agentcli.system.key_store import KeyStore
 
 if TYPE_CHECKING:
     from agentcli.providers.accounts import Accounts
@@ -291,7 +292,6 @@ class ModelSource:
 
         def make() -> Accounts:
             from agentcli.providers.accounts import Accounts, by_folder
-            from agentcli.system.key_store import KeyStore
 
             here = by_folder(project.config[General].accounts, project.cwd, project.home)
             return Accounts(KeyStore(project.dirs.config), project.options.account, here)

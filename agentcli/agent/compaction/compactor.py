@@ -15,7 +15,7 @@ from agentcli.agent.hooks import Hooks
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.context.policies import nothing_due, plan, plan_prune, policy_of, worth_counting
 from agentcli.context.settings import PROVIDER
-from agentcli.context.window import Window
+from agentcli.context.window import INSTEAD, Window
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ContextError, InputError
 from agentcli.core.event import CompactionEnded, Emit, Event, Noticed, Pruned, Recorded, emit_all
@@ -193,8 +193,6 @@ class Compactor:
 
     def _refused(self, why: str) -> Event:
         """Request no more compactions from the provider, and return the notice about it."""
-        from agentcli.context.window import INSTEAD
-
         self._builder.compacts_nothing = True
         return Noticed(f"{self._builder.model.spec.name} did not compact: {why}. {INSTEAD[PROVIDER]}")
 
