@@ -60,6 +60,7 @@ From low to high: built-in defaults, your config.toml, a trusted project's `.age
     agentcli config set ui.theme dark          # comments in the file stay
     AGENTCLI_UI__THEME=light agentcli
     agentcli --effort high                     # the same as --set agent.effort=high; /effort switches in a session
+    agentcli -m sonnet:high                    # model and effort together, also in /model
 
 An unknown key is a warning with the nearest name, on the command line an error; a value of the wrong type or out of bounds is an error.
 Retired settings are ignored, with a warning.

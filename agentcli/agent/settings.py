@@ -13,6 +13,12 @@ EFFORTS: tuple[str, ...] = get_args(Effort)[1:]
 """Levels that people can choose, from little to much."""
 
 
+def with_effort(name: str) -> tuple[str, str]:
+    """Return a model's name and the effort after its last colon, as in `sonnet:high`; empty if there is none."""
+    model, _, level = name.rpartition(":")
+    return (model, level) if model and level in EFFORTS else (name, "")
+
+
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
     """`[agent]`: how the agent works. Sizes in tokens unless stated otherwise."""

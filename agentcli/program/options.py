@@ -97,7 +97,8 @@ class Options:
     ] = None
     print: Annotated[bool, Flag("", also=("demo",), hidden=True)] = False
     model: Annotated[
-        str, Flag("provider/model or alias, see `agentcli models`", "MODEL", ("-m", "--model"), also=("acp",))
+        str,
+        Flag("provider/model or alias, also with an effort: sonnet:high", "MODEL", ("-m", "--model"), also=("acp",)),
     ] = ""
     account: Annotated[
         str,
@@ -182,9 +183,18 @@ class Options:
         return (*goal, *([first] if first else ()), *self.then)
 
     @property
+    def model_name(self) -> str:
+        """The model without an effort after it, as in `sonnet:high`."""
+        from agentcli.agent.settings import with_effort  # the parser and lists of sessions need no agent
+
+        return with_effort(self.model)[0]
+
+    @property
     def overrides(self) -> Mapping[str, Any]:
         """Settings set by flags, by their key in the configuration."""
-        given = {"model": self.model, "mode": self.mode, "agent.effort": self.effort}
+        model = self.model_name
+        effort = self.model[len(model) + 1 :]
+        given = {"model": model, "mode": self.mode, "agent.effort": self.effort or effort}
         return {key: value for key, value in given.items() if value}
 
 

@@ -90,10 +90,10 @@ class Selection:
         The second value is the reason if that is not the session's own model, although no other was requested. A
         session never changes its provider only because a key is missing.
         """
-        own = "" if self._project.options.model else history.model
+        own = "" if self._project.options.model_name else history.model
         obstacle = self._models.now().obstacle(own) if own else None
         if obstacle is None or isinstance(obstacle, CredentialsError):
-            return self._project.options.model or history.model or self.model_name(), ""
+            return self._project.options.model_name or history.model or self.model_name(), ""
         other = self._models.now().spec(self.model_name()).name
         return (
             other,

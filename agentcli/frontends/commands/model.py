@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agentcli.agent.settings import EFFORTS
+from agentcli.agent.settings import EFFORTS, with_effort
 from agentcli.core.errors import UsageError
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODE_SUMMARIES, MODES
 from agentcli.core.text.words import one_of
 from agentcli.frontends.commands.base import CommandContext, terminal_command
-from agentcli.frontends.terminal.dialogs.dialogs import start_of
+from agentcli.frontends.terminal.dialogs.dialogs import Filter, start_of
 from agentcli.frontends.terminal.style import THEMES, choose_theme, count
 from agentcli.program.commands import Choice, Context, Item
+from agentcli.providers.catalog import ALIASES
 
 if TYPE_CHECKING:
     from agentcli.program.program import Program
 
+FEW = 10
+"""Models of a provider that are all listed."""
 IN_USE, NO_KEY = " · in use", " · no key"
 OWN = "default"
 """Word for the effort that the model chooses itself."""
@@ -54,31 +58,85 @@ def themes(context: Context) -> Sequence[Item]:
 
 @terminal_command("Model and permissions", arguments=models)
 async def model(context: CommandContext, name: str) -> None:
-    """Switch the model: /model [NAME]
+    """Switch the model: /model [NAME or NAME:EFFORT]
 
-    Without a name, choose from a list.
+    Without a name, choose from a list: the newest of each family, and others by their names.
     """
     if not name:
-        from agentcli.program.model_lists import known_models
-
         context.say(*await _refreshed(context.program))
-        found = known_models(context.program.models)
-        now = context.session.core.model.name
-        lacking = context.program.models.lacking_keys
-        choices = [
-            Choice(
-                one.name,
-                _about(one) + (NO_KEY if one.provider in lacking else "") + (IN_USE if one.name == now else ""),
-            )
-            for one in found
-        ]
-        chosen = await context.pick("Which model?", choices, start_of([one.name for one in found], now))
-        if chosen is None:
+        name, level = await _chosen(context)
+        if not name:
             return
-        name = found[chosen].name
+    else:
+        name, level = with_effort(name)
+        level = level or context.session.core.builder.effort
     context.show_events(context.session.switch(model=name))
-    spec = context.session.core.model
-    context.say(f"Model: {spec.name}, with a window of {spec.window:,} tokens.")
+    spec, builder = context.session.core.model, context.session.core.builder
+    effort = f", effort {level or OWN}" if level != builder.effort else ""
+    builder.effort = level
+    context.say(f"Model: {spec.name}{effort}, with a window of {spec.window:,} tokens.")
+
+
+async def _chosen(context: CommandContext) -> tuple[str, str]:
+    """Let the person choose a model, and with the arrows an effort; no name if they choose none."""
+    newest, older = _by_age(context.program)
+    found, now = [*newest, *older], context.session.core.model.name
+    found.sort(key=lambda one: one.name != now)
+    names, levels = [one.name for one in found], (OWN, *EFFORTS)
+    level = levels.index(context.session.core.builder.effort or OWN)
+    shown, at = len(newest) + (now not in (one.name for one in newest)), start_of(names, now)
+    roles = _roles(newest)
+    choices = [Choice(one.name, _details(one, roles, context)) for one in found]
+    while True:
+        title = f"Which model? Effort: {levels[level]}"
+        arrows = {"left": "less effort", "right": "more"}
+        picked = await context.choose(title, choices, at, arrows, Filter(shown=shown if older else 0))
+        if picked is None:
+            return "", ""
+        at, key = picked
+        if not key:
+            return names[at], levels[level] if level else ""
+        level = min(max(level + (1 if key == "right" else -1), 0), len(levels) - 1)
+
+
+def _by_age(program: Program) -> tuple[list[ModelSpec], list[ModelSpec]]:
+    """Return the newest model of each family, which an alias names, and all others.
+
+    Models of a provider without any count as new if they are few. Those without a key come last.
+    """
+    from agentcli.program.model_lists import known_models
+
+    models, lacking = known_models(program.models), program.models.lacking_keys
+    ranks = [*dict.fromkeys([*program.config.aliases.values(), *ALIASES.values()])]
+    listed = Counter(one.provider for one in models)
+    families = {name.partition("/")[0] for name in ranks}
+    few = {provider for provider, count in listed.items() if count <= FEW and provider not in families}
+    newest = [one for one in models if one.name in ranks or one.provider in few]
+    newest.sort(key=lambda one: (one.provider in lacking, ranks.index(one.name) if one.name in ranks else -1))
+    return newest, [one for one in models if one not in newest]
+
+
+def _roles(newest: Sequence[ModelSpec]) -> Mapping[str, str]:
+    """Return what each of a vendor's newest models is for, as its price suggests."""
+    roles: dict[str, str] = {}
+    priced = [one for one in newest if one.prices and one.prices.input]
+    for provider in {one.provider for one in priced}:
+        cheap, *others = sorted((one for one in priced if one.provider == provider), key=_price)
+        roles |= {one.name: "for everyday work" for one in others}
+        if others:
+            roles |= {cheap.name: "fast and cheap", others[-1].name: "for the hardest tasks"}
+    return roles
+
+
+def _price(model: ModelSpec) -> float:
+    return model.prices.output if model.prices else 0.0
+
+
+def _details(model: ModelSpec, roles: Mapping[str, str], context: CommandContext) -> str:
+    lacks = NO_KEY if model.provider in context.program.models.lacking_keys else ""
+    used = IN_USE if model.name == context.session.core.model.name else ""
+    role = f"{roles[model.name]} · " if model.name in roles else ""
+    return f"{role}{_about(model)}{lacks}{used}"
 
 
 async def _refreshed(program: Program) -> Sequence[str]:

@@ -12,6 +12,7 @@ from agentcli.frontends.commands.model import models
 from agentcli.frontends.opening import program_of
 from agentcli.frontends.terminal.style import MUTE, Look, count
 from agentcli.program.options import Options
+from agentcli.providers.catalog import ALIASES
 from tests.frontends.terminal.contexts import ScriptedContext
 from tests.frontends.terminal.slash import completions, type_
 
@@ -122,6 +123,39 @@ def test_the_choice_of_a_model_starts_on_the_one_in_use(context: ScriptedContext
     assert context.started_on == "anthropic/claude-sonnet-5-5"
     detail = next(item.detail for item in models(context) if item.label == context.started_on)
     assert detail.startswith(f"{count(context.session.core.model.window)} window · $")
+
+
+def test_the_newest_of_each_family_are_listed_with_what_they_are_for_and_the_others_by_name(
+    context: ScriptedContext,
+) -> None:
+    type_(context, "/model")
+    newest, older = context.listed[: context.by.shown], context.listed[context.by.shown :]
+    assert [one.label for one in newest[:2]] == ["anthropic/claude-sonnet-5-5", "anthropic/claude-fable-5-1"]
+    details = {one.label: one.detail for one in context.listed}
+    assert details["anthropic/claude-fable-5-1"].startswith("for the hardest tasks · 1M window · $10")
+    assert details["anthropic/claude-haiku-5-5"].startswith("fast and cheap · ")
+    assert "anthropic/claude-opus-4-5" in [one.label for one in older]
+    assert not {one.label for one in older} & {*ALIASES.values()}
+
+
+def test_the_arrows_choose_the_effort_with_the_model(context: ScriptedContext) -> None:
+    context.answers = [(0, "right"), (0, "right"), (0, "left"), (0, "")]
+    assert "effort minimal, with a window" in type_(context, "/model")[0]
+    assert context.asked.count("Which model? Effort: minimal") == 2
+    assert context.session.core.builder.effort == "minimal"
+    context.answers = [(0, "left"), (0, "")]
+    type_(context, "/model")
+    assert context.session.core.builder.effort == ""
+
+
+def test_a_name_may_have_an_effort_after_it(context: ScriptedContext) -> None:
+    assert "effort high" in type_(context, "/model haiku:high")[0]
+    assert context.session.core.builder.effort == "high"
+    type_(context, "/model sonnet")
+    assert context.session.core.builder.effort == "high"
+    assert Options(model="sonnet:low").overrides == {"model": "sonnet", "agent.effort": "low"}
+    assert Options(model="sonnet:low", effort="max").overrides["agent.effort"] == "max"
+    assert Options(model="ollama/qwen3:8b").overrides == {"model": "ollama/qwen3:8b"}
 
 
 def test_the_effort_is_completed_chosen_and_set_for_the_session(context: ScriptedContext) -> None:

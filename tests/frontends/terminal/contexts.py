@@ -43,6 +43,8 @@ class ScriptedContext(CommandContext):
         self.answers = list(answers)
         self.entered: str | None = None
         self.queued: list[Queued] = []
+        self.listed: list[Choice] = []
+        self.by = UNFILTERED
 
     @cached_property
     def program(self) -> Any:
@@ -83,6 +85,7 @@ class ScriptedContext(CommandContext):
         self, title: str, choices: Sequence[Choice], start: int, acts: Mapping[str, str], by: Filter = UNFILTERED
     ) -> tuple[int, str] | None:
         self.asked += [title, *(choice.label for choice in choices)]
+        self.listed, self.by, self.started_on = [*choices], by, choices[start].label if choices else ""
         answer = self.answers.pop(0) if self.answers else None
         return answer if answer is None or isinstance(answer, tuple) else (answer, "")
 

@@ -98,13 +98,15 @@ class Asking:
 
             def refine(query: str) -> Dialog:
                 named, held = matching(choices, query), contents.of(query)
+                folded = len(choices) - by.shown if by.shown and not query else 0
+                named = named[: len(named) - folded]
                 matches[:] = [*named, *sorted(held.keys() - set(named))]
                 shown = [
                     replace(choices[n], detail=held[n], about="") if n not in named else choices[n] for n in matches
                 ]
                 return Dialog(
                     title, choices=tuple(shown), chosen=0 if query else start, entry="search: ",
-                    numbered=False, hint=f"↑↓ Enter{more} · Esc to cancel", acts=tuple(acts),
+                    numbered=False, hint=f"↑↓ Enter{more}{f' · type to find {folded} more' if folded else ''} · Esc to cancel", acts=tuple(acts),
                     empty="Searching…" if contents.busy(query) else "No match",
                 )  # fmt: skip
 

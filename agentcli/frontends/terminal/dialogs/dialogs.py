@@ -22,6 +22,8 @@ class Filter:
 
     It may take long, and runs in a thread.
     """
+    shown: int = 0
+    """Number of first choices listed without words; the others are found by words. 0 for all."""
 
 
 UNFILTERED = Filter()

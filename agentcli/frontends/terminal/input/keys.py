@@ -289,6 +289,10 @@ def _dialogs(keys: KeyBindings, editor: Editor) -> None:
     for name, meant in {"c-n": "down", "c-p": "up"}.items():
         keys.add(name, filter=asking)(_presses(editor, meant))
 
+    empty = Condition(lambda: not editor.line.text)
+    for name in ("left", "right"):
+        keys.add(name, filter=asking & empty)(_presses(editor, name))
+
     # An Alt-Enter read as Esc would discard the typed text.
     @keys.add("escape", "enter", filter=asking & ~choosing)
     @keys.add("c-j", filter=asking & ~choosing)
@@ -333,8 +337,13 @@ def _presses(editor: Editor, name: str) -> Callable[[KeyPressEvent], Any]:
     return handler
 
 
+_ARROWS = {"left": "←", "right": "→"}
+
+
 def readable(key: str) -> str:
     """Return a key as people write it: `Ctrl-R`."""
+    if key in _ARROWS:
+        return _ARROWS[key]
     names = {"c-": "Ctrl-", "s-": "Shift-", "escape ": "Alt-"}
     for short, long in names.items():
         if key.startswith(short):

@@ -75,4 +75,6 @@ class Status:
     extra: str = ""
     folder: str = ""
     """The folder in which commands start, if it is not the session's own."""
+    effort: str = ""
+    """The effort that the person chose; empty for the model's own."""
     order: tuple[str, ...] = ()

@@ -36,6 +36,7 @@ class StatusLine:
         window, now, glance = self.session.report.window(), self.session.history, self.session.report.status()
         status = Status(
             model=self.session.core.model.name,
+            effort=self.session.core.builder.effort,
             mode=self.session.core.approval.mode,
             used=window.used,
             usable=window.usable,
@@ -161,7 +162,7 @@ def _fact(status: Status, name: str, columns: int) -> Sequence[Fact]:
 def _text(status: Status, name: str) -> str:
     match name:
         case "model":
-            return short_model(status.model)
+            return ":".join(filter(None, [short_model(status.model), status.effort]))
         case "cost" if status.cost:
             return dollars(status.cost)
         case "budget" if status.budget is not None:

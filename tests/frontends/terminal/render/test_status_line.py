@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from agentcli.core.errors import ConfigError
-from agentcli.frontends.terminal.render.status_line import branch, check_facts
+from agentcli.frontends.terminal.render.facts import Status
+from agentcli.frontends.terminal.render.status_line import branch, check_facts, status_line
+from agentcli.frontends.terminal.style import MUTE
 
 
 def test_a_fact_that_does_not_exist_is_told_with_those_that_do() -> None:
@@ -29,3 +31,8 @@ def test_the_branch_is_read_also_in_a_worktree_and_on_no_branch(tmp_path: Path) 
     assert branch(tmp_path / "main" / "below") == "trunk"
     (tmp_path / ".git").write_text("gitdir: \0\n")
     assert branch(tmp_path) == ""
+
+
+def test_the_model_has_the_chosen_effort_after_it() -> None:
+    assert status_line(Status(model="anthropic/claude-sonnet-5-5", effort="high"), 60, MUTE) == "sonnet-5-5:high"
+    assert status_line(Status(model="anthropic/claude-sonnet-5-5"), 60, MUTE) == "sonnet-5-5"
