@@ -71,9 +71,16 @@ P = TypeVar("P", bound=RunPart)
 
 
 def newcomer(home: Path, sessions: Path) -> list[str]:
-    """Return a note for a person who comes from Claude Code, before the very first session."""
-    known = probe.is_dir(home / ".claude") and not any(sessions.glob("*/*/records/*"))
-    return ["Found ~/.claude: `agentcli import-config` takes over its settings, and lists them first."] if known else []
+    """Return a note for a person who comes from another agent, before the very first session."""
+    known = [f"~/{folder}" for folder in HOMES if probe.is_dir(home / folder)]
+    if not known or any(sessions.glob("*/*/records/*")):
+        return []
+    whose = "its" if len(known) == 1 else "their"
+    return [f"Found {', '.join(known)}: /import takes over {whose} settings, and lists them first."]
+
+
+HOMES = (".claude", ".codex", ".gemini", ".config/opencode", ".pi/agent", ".copilot")
+"""Folders of other agents below a person's home."""
 
 
 class Program(Project):

@@ -44,8 +44,15 @@ _LOADED: Mapping[Kind, Sequence[str]] = {
         ".codex/skills",
         ".gemini/skills",
         ".opencode/skills",
+        ".pi/skills",
     ),
-    "commands": (".agentcli/commands", ".claude/commands", ".gemini/commands", ".opencode/commands"),
+    "commands": (
+        ".agentcli/commands",
+        ".claude/commands",
+        ".gemini/commands",
+        ".opencode/commands",
+        ".pi/prompts",
+    ),
     "agents": (".agentcli/agents", ".claude/agents", ".gemini/agents", ".opencode/agents"),
 }
 """Paths that are loaded only with trust, relative to each folder from the repository's root down. Instruction files need no trust."""

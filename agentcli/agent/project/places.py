@@ -23,11 +23,18 @@ ENTRIES = 5_000
 """Largest number of entries to look at below one folder."""
 _PASSED_OVER = frozenset({".git", "node_modules"})
 _PROGRAMS: dict[Kind, tuple[str, ...]] = {
-    "skills": (".agentcli", ".agents", ".claude", ".codex", ".gemini", ".opencode"),
-    "commands": (".agentcli", ".claude", ".gemini", ".opencode"),
+    "skills": (".agentcli", ".agents", ".claude", ".codex", ".gemini", ".opencode", ".pi"),
+    "commands": (".agentcli", ".claude", ".gemini", ".opencode", ".pi"),
     "agents": (".agentcli", ".claude", ".gemini", ".opencode"),
 }
 """Folders of the programs that have each kind; of several files with one name, the first counts."""
+_OWN_HOMES: Mapping[str, str] = {".opencode": ".config/opencode", ".pi": ".pi/agent"}
+"""Folders of the user's own files, if they are not the project's below the home."""
+
+
+def _folder_of(folder: Path, program: str, kind: Kind) -> Path:
+    """Return the folder of a kind; pi's commands are its prompts."""
+    return folder / ("prompts" if (program, kind) == (".pi", "commands") else kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +100,15 @@ def places(kind: Kind, cwd: Path | None, home: Path, config: Path) -> list[Place
     below = [*folders(cwd)] if cwd is not None else []
     root = Path(os.path.realpath(below[0])) if below else None
     found = [
-        Place(folder / program / kind, "project", program, root)
+        Place(_folder_of(folder / program, program, kind), "project", program, root)
         for folder in reversed(below)
         for program in _PROGRAMS[kind]
         if folder != home
     ]
     found.append(Place(config / kind, "user", ".agentcli"))
     for program in _PROGRAMS[kind][1:]:
-        own = home / ".config" / "opencode" if program == ".opencode" else home / program
-        found.append(Place(own / kind, "user", program))
+        own = home / _OWN_HOMES.get(program, program)
+        found.append(Place(_folder_of(own, program, kind), "user", program))
     return found
 
 
@@ -110,7 +117,7 @@ def defines(name: str, cwd: Path) -> bool:
     inner = name.replace(":", os.sep)
     endings: Mapping[Kind, Sequence[str]] = {"commands": (".md", ".toml"), "skills": (f"{os.sep}SKILL.md",)}
     return any(
-        os.path.lexists(folder / program / kind / f"{inner}{ending}")
+        os.path.lexists(_folder_of(folder / program, program, kind) / f"{inner}{ending}")
         for folder in folders(cwd)
         for kind in endings
         for program in _PROGRAMS[kind]

@@ -160,7 +160,10 @@ def doctor(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="with --live: send the requests without asking")] = False,
     coming_from: Annotated[
-        str, typer.Option("--from", metavar="claude", help="only list what works differently than in Claude Code")
+        str,
+        typer.Option(
+            "--from", metavar="AGENT", help="only list what works differently than in this agent, such as claude or pi"
+        ),
     ] = "",
     cwd: InFolder = "",
 ) -> None:

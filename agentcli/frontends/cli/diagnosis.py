@@ -10,7 +10,7 @@ import typer
 
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe
-from agentcli.core.text.words import plural
+from agentcli.core.text.words import one_of, plural
 from agentcli.frontends.opening import program_of
 from agentcli.program import live_check
 from agentcli.program.command_line.output import confirmed, say, say_json
@@ -49,9 +49,10 @@ def _say_differences(name: str, cwd: str, json: bool) -> None:
 
     The folder counts as trusted for it; nothing is started.
     """
-    if name != "claude":
-        raise UsageError(f"--from takes claude, not {name!r}.")
-    found = extra("differences from claude")(program_of(Options(cwd=cwd, trust=True)))
+    known = extra("programs with settings")
+    if name not in known:
+        raise UsageError(f"There is no program {name!r} to compare with.{one_of(name, known)}")
+    found = extra("differences from other programs")(program_of(Options(cwd=cwd, trust=True)), name)
     if json:
         entries = [{"thing": one.thing, "detail": one.detail} for one in found.differences]
         say_json({"differences": entries, "same": found.same, "importable": found.importable})
@@ -60,7 +61,7 @@ def _say_differences(name: str, cwd: str, json: bool) -> None:
         say(str(one))
     say(f"{plural(found.same, 'thing')} {'behaves' if found.same == 1 else 'behave'} the same.")
     if found.importable:
-        say(f"{plural(found.importable, 'entry')} of ~/.claude: only after `agentcli import-config claude`.")
+        say(f"{plural(found.importable, 'entry')} of {name}: only after `agentcli import-config {name}`.")
 
 
 _VERDICTS = {"ok": "green", "warn": "yellow", "FAIL": "bold red"}

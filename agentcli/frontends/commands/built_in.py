@@ -8,6 +8,7 @@ from agentcli.frontends.commands import (
     extensions,
     files,
     folders,
+    importing,
     memory,
     model,
     queue,
@@ -47,7 +48,7 @@ CONVERSATION = (
     reports.budget,
 )
 CHECKPOINTS = (files.undo, files.redo, context.rewind)
-EXTENSIONS = (extensions.skills, extensions.agents, extensions.plugins)
+EXTENSIONS = (extensions.skills, extensions.agents, extensions.plugins, importing.import_)
 REMOTE = (sessions.remote,)
 TODO = (reports.todo,)
 JOBS = (reports.tasks,)

@@ -173,3 +173,15 @@ def test_the_effort_is_completed_chosen_and_set_for_the_session(context: Scripte
 
 def test_the_flag_sets_the_effort() -> None:
     assert Options(effort="low").overrides == {"agent.effort": "low"}
+
+
+def test_settings_of_another_agent_are_imported_after_a_question(context: ScriptedContext) -> None:
+    home = context.program.home
+    assert type_(context, "/import") == ["Nothing was found."]
+    assert type_(context, "/import py") == ["There is no program py to import from. Did you mean pi?"]
+    (home / ".pi" / "agent").mkdir(parents=True)
+    (home / ".pi" / "agent" / "settings.json").write_text('{"defaultThinkingLevel": "low"}')
+    assert "Write 1 item?" not in type_(context, "/import claude")
+    context.answers = [1]
+    assert "Wrote 1 item to" in type_(context, "/import pi")[-1]
+    assert "low" in context.program.dirs.config_file.read_text()

@@ -13,7 +13,10 @@ def test_import_config_is_named_at_the_first_start_if_there_is_something_to_impo
     (tmp_path / ".claude").mkdir()
     [note] = newcomer(tmp_path, sessions)
     assert "~/.claude" in note
-    assert "`agentcli import-config`" in note
+    assert "/import takes over its settings" in note
+    (tmp_path / ".pi" / "agent").mkdir(parents=True)
+    assert "~/.claude, ~/.pi/agent: /import takes over their settings" in newcomer(tmp_path, sessions)[0]
+    (tmp_path / ".pi" / "agent").rmdir()
     records = sessions / "project" / "session" / "records"
     records.mkdir(parents=True)
     assert newcomer(tmp_path, sessions) == [note]

@@ -1,4 +1,4 @@
 """Configuration of other programs, with one module for each."""
 
-PROGRAMS = ("claude", "gemini", "codex", "opencode")
+PROGRAMS = ("claude", "gemini", "codex", "opencode", "pi", "copilot")
 """Names of the programs and of their modules."""

@@ -58,12 +58,13 @@ def _settings(raw: Mapping[str, Any], source: str, home: Path, found: Found) -> 
         found.skip(source, f"defaultMode {mode}", NEVER_ASKS)
     if isinstance(model := raw.get("model"), str):
         found.items.append(Item("config.toml", "model", model, source))
+    found.effort(raw.get("effortLevel"), source)
     for name in table(raw, "env"):
         found.skip(source, f"variable {name}", "set it in your shell")
     line = table(raw, "statusLine")
     if line.get("type", "command") == "command" and isinstance(command := line.get("command"), str):
         found.items.append(Item("config.toml", "ui.status_command", command, source))
-    known = ("hooks", "permissions", "model", "env", "enabledPlugins", *(["statusLine"] if line else []))
+    known = ("hooks", "permissions", "model", "effortLevel", "env", "enabledPlugins", *(["statusLine"] if line else []))
     found.skip_others(raw, known, source)
 
 

@@ -23,6 +23,7 @@ _KNOWN = (
     "mcp_servers",
     "hooks",
     "model",
+    "model_reasoning_effort",
     "model_provider",
     "model_providers",
     "approval_policy",
@@ -59,6 +60,7 @@ def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
             found.skip(
                 SOURCE, f"model {model} of {provider}", "`agentcli help models` says how to set up other servers"
             )
+    found.effort(raw.get("model_reasoning_effort"), SOURCE)
     _approval(raw, found)
     found.file("AGENTS.md", folder / "AGENTS.md")
     found.skip_others(raw, _KNOWN, SOURCE)

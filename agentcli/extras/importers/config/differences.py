@@ -57,11 +57,20 @@ class Comparison:
     importable: int = 0
 
 
-def differences(program: Program) -> Comparison:
-    """Compare the user's and the project's files of Claude Code. `program` must trust the folder for this run; nothing is started."""
-    plan = import_plan(program, ["claude"])
+def differences(program: Program, name: str) -> Comparison:
+    """Compare another program's files with what agentcli does.
+
+    For Claude Code, those of the project count too. `program` must trust the folder for this run; nothing is started.
+    """
+    plan = import_plan(program, [name])
+    if name != "claude":
+        return _compared([*_user(program, plan)], plan)
     found = [*_user(program, plan), *_project_hooks(program), *_rules(program), *_servers(program)]
-    found += [*_extensions(program), *_styles(program)]
+    found += [*_hook_fields(_own_folder(program) / "settings.json", "~/.claude/settings.json")]
+    return _compared([*found, *_extensions(program), *_styles(program)], plan)
+
+
+def _compared(found: Sequence[Compared], plan: ImportPlan) -> Comparison:
     told = dict.fromkeys(chain.from_iterable(each for _, each in found))
     return Comparison(tuple(told), sum(not each for _, each in found), len(plan.new))
 
@@ -80,7 +89,6 @@ def _user(program: Program, plan: ImportPlan) -> Iterator[Compared]:
     for line in plan.skipped:
         source, _, why = line.partition(": ")
         yield line, [Difference(source, why)]
-    yield from _hook_fields(_own_folder(program) / "settings.json", "~/.claude/settings.json")
 
 
 def _own_folder(program: Program) -> Path:

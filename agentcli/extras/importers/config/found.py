@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agentcli.agent.project.places import FILE_BYTES
+from agentcli.agent.settings import EFFORTS
 from agentcli.core.aliases import own_rule
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.json_comments import without_comments
 from agentcli.core.text.secrets import SECRET, holds_secret, mask
+from agentcli.providers.settings import BUILT_IN
 from agentcli.system import regular_file
 from agentcli.system.regular_file import Missing, Unusable
 
@@ -71,6 +73,20 @@ class Found:
             self.items.append(Item("config.toml", f"permissions.{kind}", own, source))
         else:
             self.skip(source, f"{kind} {rule}", "there is no such tool here")
+
+    def effort(self, level: Any, source: str) -> None:
+        """Import how hard the model thinks, if it is one of our levels."""
+        if level in EFFORTS:
+            self.items.append(Item("config.toml", "agent.effort", level, source))
+        elif level:
+            self.skip(source, f"effort {level}", "there is no such level here")
+
+    def model(self, provider: str, name: Any, source: str) -> None:
+        """Import the model of a provider that agentcli knows."""
+        if isinstance(name, str) and provider in BUILT_IN:
+            self.items.append(Item("config.toml", "model", f"{provider}/{name}", source))
+        elif name:
+            self.skip(source, f"model {name} of {provider}", "`agentcli help models` says how to set up other servers")
 
     def file(self, path: str, source: Path, text: str | None = None) -> None:
         """Import a text file."""

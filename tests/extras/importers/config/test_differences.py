@@ -75,7 +75,7 @@ def test_the_users_things_are_the_same_only_once_they_are_imported(tmp_path: Pat
     told, same, importable = listed(program)
     assert (told, same, importable) == ({"~/.claude/settings.json: variable A: set it in your shell"}, 0, 3)
     assert (
-        "3 entries of ~/.claude: only after `agentcli import-config claude`."
+        "3 entries of claude: only after `agentcli import-config claude`."
         in program.run("doctor", "--from", "claude").out
     )
     assert program.run("import-config", "claude", "--yes").code == 0
@@ -92,4 +92,4 @@ def test_nothing_is_started_trusted_or_written(tmp_path: Path) -> None:
     listed(program)
     assert not mark.exists()
     assert not [*(tmp_path / "state").rglob("trusted.json"), *(tmp_path / "config").rglob("*")]
-    assert program.run("doctor", "--from", "codex").code == 2
+    assert program.run("doctor", "--from", "codx").code == 2

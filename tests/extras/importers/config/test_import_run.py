@@ -447,3 +447,50 @@ def test_the_plan_shows_the_command_line_of_everything_that_will_start(home: Pat
         "ui.status_command line.sh -v",
     ):
         assert line in shown
+
+
+def test_the_model_the_effort_and_the_servers_of_pi_are_imported(home: Path) -> None:
+    put(
+        home / ".pi/agent/settings.json",
+        {"defaultProvider": "openai", "defaultModel": "gpt-6.2-sol", "defaultThinkingLevel": "high", "theme": "dark"},
+    )
+    put(home / ".pi/agent/mcp.json", {"mcpServers": {"docs": {"command": "docs-server"}}})
+    put(home / ".pi/agent/AGENTS.md", "Be brief.")
+    plan = taken(home, "pi")
+    assert opened(home).config.get("agent.effort") == "high"
+    assert opened(home).config.get("model") == "openai/gpt-6.2-sol"
+    assert (home / ".config/agentcli/AGENTS.md").read_text() == "Be brief."
+    assert any("docs-server" in line for line in lines(plan))
+    assert any("theme: not taken over" in line for line in plan.skipped)
+
+
+def test_skills_and_prompts_of_pi_are_read_in_place(home: Path) -> None:
+    put(home / ".pi/agent/prompts/tidy.md", "Tidy $ARGUMENTS.")
+    put(home / ".pi/agent/skills/notes/SKILL.md", "---\nname: notes\ndescription: Write notes.\n---\nWrite.")
+    found = opened(home).extensions
+    assert "tidy" in found.commands
+    assert "notes" in found.skills
+
+
+def test_copilot_servers_and_instructions_are_imported(home: Path) -> None:
+    server = {"type": "local", "command": "docs-server", "args": [], "tools": ["search"]}
+    put(home / ".copilot/mcp-config.json", {"mcpServers": {"docs": server}})
+    put(home / ".copilot/config.json", {"model": "gpt-9", "reasoning_effort": "low"})
+    plan = taken(home, "copilot")
+    servers = json.loads((home / ".config/agentcli/mcp.json").read_text())["mcpServers"]
+    assert servers["docs"] == {"type": "stdio", "command": "docs-server", "args": [], "includeTools": ["search"]}
+    assert opened(home).config.get("agent.effort") == "low"
+    assert any("choose one with /model" in line for line in plan.skipped)
+
+
+@pytest.mark.parametrize(
+    ("program", "file", "text"),
+    [
+        ("claude", ".claude/settings.json", '{"effortLevel": "high"}'),
+        ("codex", ".codex/config.toml", 'model_reasoning_effort = "high"'),
+    ],
+)
+def test_the_effort_is_imported(home: Path, program: str, file: str, text: str) -> None:
+    put(home / file, text)
+    taken(home, program)
+    assert opened(home).config.get("agent.effort") == "high"
