@@ -49,7 +49,10 @@ class EditorFiles:
         self._changed.update(paths)
 
     def compared(self, path: Path, text: str, saved: bytes) -> _Buffer | None:
-        """Return the buffer for the text of a file with the content `saved`; None without unsaved changes."""
+        """Compare the editor's text of a file with its `saved` content, and remember if they agree.
+
+        Return the buffer. Return None if nothing is unsaved, or if the editor has not loaded our change yet.
+        """
         content, fingerprint = content_of(text, saved), hashlib.sha256(text.encode()).hexdigest()
         if content is None:
             self._agreed[path] = fingerprint

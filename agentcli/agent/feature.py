@@ -37,7 +37,7 @@ class Unfinished:
 class SessionPart:
     """What a feature adds to one session.
 
-    Every method may be omitted; they are in the order in which a turn calls them.
+    Every method may be omitted. The session calls them around a turn, and the loop inside it.
     """
 
     name: str

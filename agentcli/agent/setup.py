@@ -172,7 +172,8 @@ class Person:
 def in_memory(
     past: Journal | None = None, *, predecessor: Predecessor | None = None, session_id: str = ""
 ) -> MemorySession:
-    """Make a session without a disk: see MemorySession. Most runs need none."""
+    """Make a session that is kept only in memory: see MemorySession."""
+    # Most runs need none.
     from agentcli.sessions.in_memory import MemorySession
 
     return MemorySession(past, predecessor=predecessor, session_id=session_id)

@@ -35,7 +35,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class WindowReport:
-    """The window, divided. `cached` are the tokens at its beginning in the provider's cache, as last reported.
+    """What fills the window, by kind.
+
+    `cached` are the tokens at its beginning that the provider's cache had at the last report.
 
     `marks` are thresholds by name, in tokens; 0 for one that is never reached.
     """

@@ -129,7 +129,7 @@ class Models:
         return {name for name, one in known.items() if needs_key(one, self.env) and not key_variable(one, self.env)}
 
     def alias_faults(self) -> Iterator[str]:
-        """Yield the fault of each user's alias that means no model."""
+        """Yield the error of each of the user's aliases that names no model."""
         for alias in self.config.aliases:
             try:
                 self._listed(alias)
@@ -137,7 +137,7 @@ class Models:
                 yield str(error)
 
     def table_faults(self) -> Iterator[str]:
-        """Yield the fault of each user's table, such as `[models."local/x"]`, whose name means no model."""
+        """Yield the error of each of the user's tables, such as `[models."local/x"]`, that names no model."""
         for name in self.config.models:
             try:
                 self._listed(name)
@@ -277,7 +277,7 @@ class Models:
 
 
 class ModelSource:
-    """Provides a run's models for its current configuration and keys, with the connections of the whole run."""
+    """Makes a run's `Models` for its current configuration and keys; they share connections."""
 
     def __init__(self, project: Project, attended: bool) -> None:
         """`attended`: a person is present, who may start a local server."""

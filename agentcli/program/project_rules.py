@@ -31,7 +31,10 @@ _OFFERED = (
 
 
 def project_rules(project: Project, known: Collection[str]) -> tuple[Rules, list[str]]:
-    """Return other programs' rules about these tools, trusted or not, and a line for each entry without effect."""
+    """Return the deny and ask rules of other programs' files in a project, even in an untrusted one.
+
+    Also return a line for each entry without effect.
+    """
     rules, unused = Rules(), []
     for found in _found(project, [*_READERS]):
         unused += found.skipped

@@ -41,10 +41,7 @@ def images_of(request: Request) -> list[tuple[int, Image]]:
 
 
 def named_parts(answer: str, request: Request, body: Any) -> set[NamedPart]:
-    """Return the parts that a refusal of this request identifies.
-
-    It names a place in the body, or a tool.
-    """
+    """Return the parts that a refusal identifies by a place in the body or a tool's name."""
     from agentcli.providers.refusals import places, tools_named
 
     names = [tool.name for tool in (*request.tools, *request.deferred)]

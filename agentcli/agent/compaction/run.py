@@ -265,9 +265,9 @@ class CompactionRun:
     def _first_that_fits(
         self, task: SummaryTask, result: SummaryResult, fallen_back: bool
     ) -> tuple[Compaction, float | None]:
-        """Return the first record that fits the window and saves enough.
+        """Return the first record that fits the window and saves enough, and the share that it saves.
 
-        Try the summary first, then the ledger's snapshot, then the shortest summary.
+        Try the summary first, then the ledger's snapshot, then the shortest summary. If none fits, return the last.
         """
         record, shrunk, fits = self._measured(task, result.summary)
         if task.policy.form == "regions" or not task.plan.summarised or task.plan.optional:

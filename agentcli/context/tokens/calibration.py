@@ -94,8 +94,8 @@ class Learned:
 def calibrate(history: History, size: Size, former: Learned | None = None) -> Learned:
     """Learn the calibration from the replies of a history.
 
-    This is a pure fold: its result is the same live and after a resume. Continue from the result for a `former` history
-    if only records were added.
+    This is a pure fold: its result is the same live and after a resume. With the result for a `former` history that has
+    the same compaction and prunes, it reads only the new records.
     """
     carried, since = _carried(history)
     learned, entries = Learned(history, carried), history.entries

@@ -164,7 +164,7 @@ def _aside(tree: Path) -> Path:
 
 
 def _beside(tree: Path, *arguments: str) -> str:
-    """Run git on a copy, with the git folder beside it; return the whole output."""
+    """Run git on a copy whose git folder lies beside it. Return the output: exact for `diff` and `ls-files`, else stripped."""
     place = (f"--git-dir={_aside(tree)}", f"--work-tree={tree}")
     ran = run_git(tree, *place, *arguments)
     if ran.exit_code:

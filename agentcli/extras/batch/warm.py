@@ -80,7 +80,7 @@ class WarmAgent:
         return cls(reader, transport, lifeline)
 
     async def begins(self) -> bool:
-        """Wait until it runs; return False if its server ended before reporting it."""
+        """Wait until the agent runs; return False if the fork server ended first."""
         self._pid = _number(await self._status.readline())
         return self._pid is not None
 

@@ -21,7 +21,7 @@ Dry = Annotated[bool, typer.Option("--dry-run", help="print the command, start n
 def run(asked: BenchFlags) -> int:
     """Run a set of tasks, and show the share that pass.
 
-    It shows the maximum cost of the runs, then asks. The same command continues a run that was stopped or killed: no run is repeated. See
+    It first shows the maximum cost, and asks whether to begin. The same command continues a stopped run; finished runs are not repeated. See
     `agentcli help bench`.
     """
     from agentcli.extras.bench import commands

@@ -52,7 +52,7 @@ class ExtensionsSession(SessionPart):
         return " · ".join(filter(None, self.host.status.values()))
 
     async def opened(self, interrupt: asyncio.Event) -> None:
-        """Load changed files, and tell extensions of changes between turns."""
+        """Load changed extension files again, and tell extensions what changed since the last turn."""
         if self.host.is_subagent:
             return
         if self.host.run.refresh():

@@ -166,7 +166,10 @@ class EditorSession:
         await self.project.close()
 
     async def switch(self, setting: str, value: str) -> None:
-        """Change a setting. Raise RequestError for an unknown value, and for a model or effort during a turn."""
+        """Change a setting. The caller has checked the effort.
+
+        Raise RequestError for an unknown mode or model, and for a model or effort during a turn.
+        """
         if setting != options.MODE and self.working:
             raise RequestError(INVALID_REQUEST, BUSY)
         with answered():

@@ -204,7 +204,7 @@ def session_with(given: Given) -> Session:
 async def _others_closed() -> None:
     """Wait for this loop's closing sessions: one of them may be the one to resume.
 
-    If a reader leaves, for example by `break`, Python closes its events in the next moment.
+    After a reader leaves, for example by `break`, Python closes its events a few rounds of the loop later.
     """
     if not _sessions:
         return

@@ -176,7 +176,7 @@ def _look(
 
 
 def run_git(git: str, folder: Path, arguments: Sequence[str], given: str = "") -> str | None:
-    """Return the output of a git command that starts no program, run in a folder with `given` on stdin.
+    """Run git in a folder with `given` on stdin, configured to start no other program, and return its output.
 
     Return None if it fails or takes too long.
     """

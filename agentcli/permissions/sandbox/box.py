@@ -140,7 +140,7 @@ def box_for_reader(workspace: Workspace, path: str) -> Box:
 
 
 def _start_up(homes: Sequence[Path], seen: Sequence[Path]) -> tuple[Path, ...]:
-    """Return the files in home folders that shells read at start: they look empty, and stay so."""
+    """Return the protected files in home folders that no command may see: they look empty, and cannot be written."""
     found = (f"{home}/{name}" for home in homes for name in sorted(PROTECTED_FILES))
     return tuple(path for path in map(Path, filter(probe.is_file, found)) if path not in seen)
 

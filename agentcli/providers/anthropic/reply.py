@@ -245,7 +245,7 @@ def _show(block: _Block, text: Any) -> Iterator[StreamEvent]:
 
 
 def _part(block: _Block) -> Part | None:
-    """Return the part of a finished block; None for a call with unreadable input."""
+    """Return the part of a finished block; None for a call without a name."""
     text = "".join(block.pieces)
     match block.kind:
         case "text" if block.citations:

@@ -27,9 +27,9 @@ class Hit:
 
 
 def at_lines(passage: Passage, numbers: Sequence[int]) -> Iterator[Hit]:
-    """Yield the first matches of some lines in a passage.
+    """Yield a hit for each of these lines of a passage, at most `_MOST_EACH`.
 
-    A line shown with the previous one is part of that hit.
+    A line right after another one gets no hit of its own.
     """
     starts = [0, *(match.end() for match in re.finditer("\n", passage.text)), len(passage.text) + 1]
     known, count = -2, 0

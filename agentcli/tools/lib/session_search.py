@@ -284,7 +284,10 @@ class _Search:
         return found
 
     def _may_match(self, passage: Passage, needles: Needles) -> bool:
-        """Return False for passages that cannot match: they lack the pattern's literals, or are this tool's own."""
+        """Return False for passages that cannot match.
+
+        They lack the pattern's literals, have another role than the wanted one, or are this tool's own.
+        """
         if passage.name == _NAME or self.role not in ("", passage.role):
             return False
         known = folded(passage.text)

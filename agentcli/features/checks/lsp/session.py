@@ -131,7 +131,10 @@ class SessionServers(SessionPart, LanguageServers):
             await self._know(server, path, text)
 
     async def _know(self, server: Server, path: Path, text: str) -> Document | None:
-        """Show a text to the server and learn its diagnostics, unless an edit produced this text; None if that fails."""
+        """Show a text to the server. Learn its diagnostics unless they are known or an edit produced the text.
+
+        Return None if none come.
+        """
         document = await server.show(path, text)
         if document.known is None or text not in (document.edited, document.known[0]):
             found = await server.first_known(document)

@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
-from agentcli.core.errors import RETRYABLE, ContextError, CredentialsError, InputError, LimitReached, ModelError
+from agentcli.core.errors import (
+    RETRYABLE,
+    ContextError,
+    CredentialsError,
+    HookBlocked,
+    InputError,
+    LimitReached,
+    ModelError,
+)
 from agentcli.core.event import TurnEnded
 from agentcli.frontends.terminal.style import duration
 
@@ -16,9 +24,9 @@ _SOON = 60.0
 def can_be_sent_again(ended: TurnEnded) -> bool:
     """Return True if Enter on an empty line can send the last request once more.
 
-    The request must have been sent, and no person or hook may have ended it.
+    No person or hook may have ended the turn, and the prompt must be usable.
     """
-    return ended.ending in ("failed", "limit", "incomplete") and not isinstance(ended.error, InputError)
+    return ended.ending in ("failed", "limit", "incomplete") and not isinstance(ended.error, InputError | HookBlocked)
 
 
 def told(error: Exception, again: bool) -> str:

@@ -165,9 +165,9 @@ def _leads_out(word: str, after: Sequence[str], folders: Sequence[Path], workspa
 
 
 def _shell_given(word: str, after: Sequence[str], before: Sequence[str]) -> str:
-    """Return the shell that an option gets as its value, alone or before other words.
+    """Return the shell in an option's value, alone or with arguments.
 
-    Return an empty text if it gets none, or takes any text.
+    Return an empty text if there is none, or if the value is free text.
     """
     name, equals, value = word.partition("=")
     if takes_text(name, before):
