@@ -40,7 +40,7 @@ AskHooks = Callable[[ApprovalRequest], Awaitable[Outcome]]
 _KINDS: Mapping[Effect, Literal["command", "diff"]] = {"run": "command", "write": "diff"}
 QUESTIONS = 3
 """Questions about commands in a session after which the person learns how to be asked less often."""
-TIRED = "Too many questions? Shift-Tab: edits · /mode auto: also sandboxed commands"
+TIRED = "Too many questions? Shift-Tab: edits · again, or /mode auto: also sandboxed commands"
 _REFUSED = f"{DECLINED} to this call."
 _NO_OTHER_WAY = "Do not try another way to the same end."
 """Text for the model, added to a refusal without a reason."""

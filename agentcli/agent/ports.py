@@ -238,6 +238,11 @@ class StatusFacts:
     folder: str = ""
     """The folder in which commands start; empty for the session's own."""
 
+    @property
+    def sandboxed(self) -> bool:
+        """True if commands can run in a sandbox here, so that mode auto asks less."""
+        return self.sandbox not in ("", "no sandbox")
+
 
 @dataclass(frozen=True, slots=True)
 class WindowUsage:

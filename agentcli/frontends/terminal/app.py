@@ -280,8 +280,11 @@ def banner(session: AgentSession, size: Size, theme: Theme) -> list[str]:
     git_branch = safe_line(branch(session.cwd))
     place = f"{display_path(session.cwd)}{f' ({git_branch})' if git_branch else ''}"
     names = ", ".join(dict.fromkeys(path.name for path, _ in session.parts.instructions.now.files))
-    sandbox = session.report.status().sandbox
-    facts = (f"{names} loaded" if names else "no AGENTS.md: /init writes one", f"sandbox {'on' if sandbox else 'off'}")
+    sandboxed = session.report.status().sandboxed
+    facts = (
+        f"{names} loaded" if names else "no AGENTS.md: /init writes one",
+        "sandbox on: Shift-Tab twice for auto" if sandboxed else "sandbox off",
+    )
     lines = [
         f" · {short_model(safe_line(session.core.model.name))} · {place}",
         f"? keys · / commands · @ files · Shift-Tab mode: {session.core.approval.mode}",

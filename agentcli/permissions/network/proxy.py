@@ -180,6 +180,8 @@ class Proxy:
                     return
                 first += piece
             if name is None or host_name(name) != host:
+                other = f"asked for {name}" if name else "is not TLS, or names no host"
+                self._refused(f"a connection to {host} {other}")  # an answer in plain text would be no TLS
                 return
             self._count(host, len(first))
             upstream[1].write(first)
@@ -241,7 +243,10 @@ class Proxy:
         try:
             done, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_EXCEPTION)
             for way in done:
-                if (error := way.exception()) is not None and not isinstance(error, Refused):
+                error = way.exception()
+                if isinstance(error, Refused):
+                    self._refused(str(error))
+                elif error is not None:
                     raise error
         finally:
             for way in ways:

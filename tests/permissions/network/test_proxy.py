@@ -42,6 +42,7 @@ class Net:
     connected: list[tuple[str, int]] = field(default_factory=list)
     servers: list[asyncio.Server] = field(default_factory=list)
     got: bytearray = field(default_factory=bytearray)
+    refused: list[str] = field(default_factory=list)
 
     async def permit(self, host: str) -> str:
         self.asked.append(host)
@@ -78,7 +79,7 @@ def talk(net: Net, *messages: bytes) -> bytes:
     """What a client gets that sends these messages, one after each answer."""
 
     async def run() -> bytes:
-        proxy = Proxy(net.permit, net.resolve, net.connect)
+        proxy = Proxy(net.permit, net.resolve, net.connect, net.refused.append)
         listening = socket.create_server(("127.0.0.1", 0))
         await proxy.serve(listening)
         reader, writer = await asyncio.open_connection(*listening.getsockname()[:2])
@@ -262,6 +263,7 @@ def test_an_encrypted_upload_ends_at_the_limit_and_counts_over_connections() -> 
     net = Net()
     talk(net, connect("good.example.org:443"), hello("good.example.org"), bytes(MOST_SENT + 100_000))
     assert len(net.got) <= MOST_SENT
+    assert net.refused == [f"more than {MOST_SENT:,} bytes would go to good.example.org"]
 
 
 def test_a_hello_in_pieces_is_read_to_its_end() -> None:
@@ -303,3 +305,17 @@ def test_hosts_are_found_in_settings_of_git_and_package_managers() -> None:
 def test_a_host_has_one_form() -> None:
     assert host_name("Good.Example.ORG.") == "good.example.org"
     assert host_name("xn--bcher-kva.example") == "xn--bcher-kva.example"
+
+
+@pytest.mark.parametrize(
+    ("first", "why"),
+    [
+        (hello("evil.example.net"), "a connection to good.example.org asked for evil.example.net"),
+        (hello(""), "a connection to good.example.org is not TLS, or names no host"),
+        (b"SSH-2.0-x\r\n" + bytes(9), "a connection to good.example.org is not TLS, or names no host"),
+    ],
+)
+def test_an_encrypted_connection_that_is_cut_has_a_reason(first: bytes, why: str) -> None:
+    net = Net()
+    assert talk(net, connect("good.example.org:443"), first) == b"HTTP/1.1 200 Connection established\r\n\r\n"
+    assert net.refused == [why]

@@ -22,8 +22,14 @@ if TYPE_CHECKING:
     from agentcli.core.record import Mode
 
 
-CYCLE: tuple[Mode, ...] = ("ask", "auto-edit", "plan")
-"""Modes in the order of Shift-Tab; the others can only be set by name."""
+CYCLE: tuple[Mode, ...] = ("ask", "auto-edit", "auto", "plan")
+"""Modes in the order of Shift-Tab; `auto` only where a sandbox works. Others can only be set by name."""
+
+
+def after(mode: Mode, *, sandboxed: bool) -> Mode:
+    """Return the mode that Shift-Tab switches to."""
+    offered = [each for each in CYCLE if each != "auto" or sandboxed]
+    return offered[(offered.index(mode) + 1) % len(offered)] if mode in offered else offered[0]
 
 
 class KeyActions:
@@ -73,9 +79,9 @@ class KeyActions:
                 self._console.screen.erase()
 
     def _next_mode(self) -> None:
-        now = self._console.session.core.approval.mode
-        after = CYCLE[(CYCLE.index(now) + 1) % len(CYCLE)] if now in CYCLE else CYCLE[0]
-        self._console.show_events(self._console.session.switch(mode=after))
+        session = self._console.session
+        mode = after(session.core.approval.mode, sandboxed=session.report.status().sandboxed)
+        self._console.show_events(session.switch(mode=mode))
 
     def _fold_thinking(self) -> None:
         console, look = self._console, self._console.look
