@@ -13,7 +13,7 @@ from agentcli.agent.buffers import UnsavedBuffers
 from agentcli.agent.calls.call import PrintedEvents
 from agentcli.agent.checkpointing import Checkpointer
 from agentcli.agent.hooks import Hooks
-from agentcli.agent.ports import Prompt, PromptExtensions
+from agentcli.agent.ports import Prompt, SessionPromptFiles
 from agentcli.agent.request_builder import RequestBuilder
 from agentcli.agent.setup import SessionSetup, beginning, changed_beginning
 from agentcli.agent.spending import BudgetGuard, TurnSpending
@@ -79,7 +79,7 @@ class Child:
     """The open session of a subagent."""
 
     core: SessionCore
-    extensions: PromptExtensions
+    prompt_files: SessionPromptFiles
     run: Callable[[Prompt, asyncio.Event, Emit], Awaitable[TurnEnded]]
     close: Callable[[], None]
 

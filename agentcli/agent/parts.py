@@ -15,7 +15,7 @@ from agentcli.agent.core import OpenChild, SessionCore
 from agentcli.agent.ending import Ending
 from agentcli.agent.feature import SessionPart
 from agentcli.agent.instructions import Standing, nested_of
-from agentcli.agent.ports import FoundTools, PromptExtensions
+from agentcli.agent.ports import FoundTools, SessionPromptFiles
 from agentcli.agent.repeats import RepeatGuard
 from agentcli.agent.tool_context import offer
 from agentcli.context.inject import wrap
@@ -134,8 +134,8 @@ class SessionParts:
                 *(service for part in more for service in part.services),
             ]
         )
-        self.extensions = core.ctx.service(PromptExtensions) or PromptExtensions()
-        subagents = SubagentsPart(core, self.extensions, open_child)
+        self.prompt_files = core.ctx.service(SessionPromptFiles) or SessionPromptFiles()
+        subagents = SubagentsPart(core, self.prompt_files, open_child)
         core.ctx.add(subagents.services)
         self.all: Sequence[SessionPart] = (*own, *more, subagents)
 
@@ -168,15 +168,15 @@ class SubagentsPart(SessionPart):
 
     name = "subagents"
 
-    def __init__(self, core: SessionCore, extensions: PromptExtensions, open_child: OpenChild) -> None:
-        self._core, self._extensions, self._open_child = core, extensions, open_child
+    def __init__(self, core: SessionCore, prompt_files: SessionPromptFiles, open_child: OpenChild) -> None:
+        self._core, self._prompt_files, self._open_child = core, prompt_files, open_child
         self.services = [offer(Delegates, Delegates(self.delegate))]
 
     @cached_property
     def _all(self) -> Subagents:
         from agentcli.agent.delegation.subagents import Subagents
 
-        return Subagents(self._core, self._extensions, self._open_child)
+        return Subagents(self._core, self._prompt_files, self._open_child)
 
     async def delegate(self, call_id: str, work: Delegation) -> ToolOutput:
         """Run a subagent, as `Subagents` describes it."""

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from agentcli.agent.project.extensions import Extensions, Skill, Template
+from agentcli.agent.project.prompt_files import PromptFiles, Skill, Template
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Emit, TurnEnded
 from agentcli.core.mcp_servers import CALL, SEARCH, KeepFile, not_connected, server_of
@@ -155,13 +155,13 @@ class PromptSource(ABC):
         """
 
 
-class PromptExtensions:
+class SessionPromptFiles:
     """Skills, slash commands and kinds of agents that files define for a session. Here are none."""
 
     @property
-    def found(self) -> Extensions:
-        """The extensions found by the last search."""
-        return Extensions()
+    def found(self) -> PromptFiles:
+        """The files found by the last search."""
+        return PromptFiles()
 
     def entry(self, name: str) -> Skill | Template | None:
         """Return the skill or command that the person means by `/name`."""

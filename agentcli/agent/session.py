@@ -69,7 +69,7 @@ class AgentSession:
             *(note for part in with_state(own.all, journal.history.features) for note in part.notes()),
         ]
         """Notes for the person before the first prompt: lost records, ignored settings."""
-        self.extensions = own.extensions
+        self.prompt_files = own.prompt_files
         background = partial(wait_for_background, own.all) if setup.alone else None
         self.conversation: Conversation = Conversation(core, own.all, own.way, source, background)
         self._large_input = LargeInput(core.builder, setup.person)
@@ -146,7 +146,7 @@ class AgentSession:
             prompt = reworded(prompt, text)
         try:
             self._check(prompt)
-            prompt = await self.extensions.expanded(prompt) if prompt.typed else prompt
+            prompt = await self.prompt_files.expanded(prompt) if prompt.typed else prompt
         except InputError as error:
             return TurnEnded("failed", error=error)
         if (comparison := self._compared()) is not None:
@@ -367,7 +367,7 @@ class AgentSession:
 def _child(features: Sequence[MakePart], journal: Journal, setup: SessionSetup, model: Model, mode: Mode) -> Child:
     """Open the session of a subagent."""
     session = AgentSession(journal, setup, model, mode, features=features)
-    return Child(session.core, session.extensions, session.run, session.close)
+    return Child(session.core, session.prompt_files, session.run, session.close)
 
 
 def _unattended(setup: SessionSetup, text: Callable[..., str], mode: Mode) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from agentcli.agent.checkpointing import Checkpointer, MakeChanges
 from agentcli.agent.hooks import Hooks, Subagent
 from agentcli.agent.ports import Approve, AskUser
-from agentcli.agent.project.extensions import Extensions
+from agentcli.agent.project.prompt_files import PromptFiles
 from agentcli.agent.settings import AgentSettings
 from agentcli.agent.spending import RunLimits, Spent
 from agentcli.context.settings import BudgetSettings, ContextSettings
@@ -264,7 +264,7 @@ class SessionSetup:
     run: RunSetup = field(default_factory=RunSetup)
     hooks: MakeHooks | None = None
     """Makes a session's hooks from settings and files; None if there are none."""
-    extensions: Callable[[], Extensions] = Extensions
+    prompt_files: Callable[[], PromptFiles] = PromptFiles
     """Current skills, slash commands and kinds of agents."""
     servers: Servers | None = None
     """MCP servers of the run; None if none is configured."""

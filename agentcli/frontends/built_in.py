@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from agentcli.agent.settings import AgentSettings
 from agentcli.core.errors import InputError
 from agentcli.features.extensions import BuiltIn
-from agentcli.program.extensions.discover import catalogue
-from agentcli.program.extensions.session import ExtensionsSession
 from agentcli.program.feature import Feature
 from agentcli.program.project_rules import rows
+from agentcli.program.prompt_files.discover import catalogue
+from agentcli.program.prompt_files.session import PromptFilesSession
 from agentcli.tools import registry
 
 if TYPE_CHECKING:
@@ -168,37 +168,37 @@ class Subagents(Feature["Program"]):
         return worktree_rows(program)
 
 
-class Extensions(Feature["Program"]):
+class PromptFiles(Feature["Program"]):
     name = "skills and commands"
 
     def tools(self) -> Sequence[Entry]:
         return registry.SKILLS
 
     def commands(self) -> Sequence[Command]:
-        from agentcli.frontends.commands.built_in import EXTENSIONS
+        from agentcli.frontends.commands.built_in import PROMPT_FILES
 
-        return EXTENSIONS
+        return PROMPT_FILES
 
     def checks(self, program: Program) -> Iterable[Row]:
-        from agentcli.frontends.commands.extension_checks import extension_rows
+        from agentcli.frontends.commands.prompt_file_checks import extension_rows
 
         return extension_rows(program)
 
     def prompt(self, program: Program, model: ModelSpec) -> str:
         """List the skills and agents of a session that begins with a model; agents only if it can start them."""
-        found, small = program.extensions, program.agent_settings.is_small(model.window)
+        found, small = program.prompt_files, program.agent_settings.is_small(model.window)
         agents = found.agents if program.config[AgentSettings].subagents and not small else {}
         return catalogue(found.skills, agents, model.window)
 
     def session(self, program: Program, core: SessionCore) -> SessionPart | None:
-        return ExtensionsSession(core)
+        return PromptFilesSession(core)
 
     def refuse(self, program: Program, text: str, own: str) -> None:
         """Refuse a prompt with a possible command or skill of an untrusted folder."""
         if (text.startswith("/") or "$" in own) and not program.trusted:
-            from agentcli.program.extensions.mentions import refuse
+            from agentcli.program.prompt_files.mentions import refuse
 
-            refuse(text, own, program.cwd, program.extensions)
+            refuse(text, own, program.cwd, program.prompt_files)
 
 
 class ProjectRules(Feature["Program"]):

@@ -177,7 +177,7 @@ class Program(Project):
     def reload(self) -> None:
         """Read the configuration again: a newly trusted folder then takes effect."""
         self.__dict__.pop("config", None)
-        self.__dict__.pop("extensions", None)
+        self.__dict__.pop("prompt_files", None)
         self.__dict__.pop("plugins", None)
         _ = self.config
         if stored := KeyStore(self.dirs.config).keys():
@@ -264,7 +264,7 @@ class Program(Project):
             ),
             run=self._run_setup((*notes, *self._notes(hooks.notes))),
             hooks=hooks.make,
-            extensions=self.look_for_extensions,
+            prompt_files=self.look_for_prompt_files,
             servers=servers,
             changes=self._changes,
         )
@@ -339,7 +339,7 @@ class Program(Project):
         return (
             *self.config.warnings,
             *trouble,
-            *self.extensions.left_out,
+            *self.prompt_files.left_out,
             *hooks,
             *(note for part in self.parts for note in part.notes()),
             *self._unstarted(),
@@ -360,7 +360,7 @@ class Program(Project):
 
     def tools_with(self, servers: bool) -> Sequence[Tool]:
         """Return a session's tools, including those that reach servers if there are any."""
-        lacking = {"skill"} if not any(skill.for_model for skill in self.extensions.skills.values()) else set()
+        lacking = {"skill"} if not any(skill.for_model for skill in self.prompt_files.skills.values()) else set()
         offered = [
             tool
             for tool in tools_of([one for one in self.active if one.offers(self)])

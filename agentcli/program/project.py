@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError, ConfigError, InputError, UsageError
 from agentcli.core.sanitise import safe_line
-from agentcli.program.extensions import PLUGINS_FILE
 from agentcli.program.options import Options
+from agentcli.program.prompt_files import PLUGINS_FILE
 from agentcli.sessions.store import Store
 from agentcli.system import probe
 from agentcli.system.paths import AppDirs, app_dirs
 from agentcli.system.programs import leave_out, search_path
 
 if TYPE_CHECKING:
-    from agentcli.agent.project.extensions import Extensions
+    from agentcli.agent.project.prompt_files import PromptFiles
     from agentcli.program.approvals import Approvals
     from agentcli.program.config import Config
     from agentcli.program.config.schema import Schema
-    from agentcli.program.extensions.plugins import Plugin
+    from agentcli.program.prompt_files.plugins import Plugin
     from agentcli.sessions.project import Project as StoredProject
 
 TRUSTED = "trusted.json"
@@ -121,22 +121,22 @@ class Project:
         """Return the plugins in force, and notes about unusable ones. Reads nothing else if no plugin is listed."""
         if not probe.exists(self.dirs.state / PLUGINS_FILE):
             return (), ()
-        from agentcli.program.extensions.installed_plugins import Plugins
+        from agentcli.program.prompt_files.installed_plugins import Plugins
 
         return Plugins(self.dirs).in_force()
 
     @cached_property
-    def extensions(self) -> Extensions:
+    def prompt_files(self) -> PromptFiles:
         """Skills, slash commands and kinds of agents from the last search; the project's only in a trusted folder."""
-        return self.look_for_extensions()
+        return self.look_for_prompt_files()
 
-    def look_for_extensions(self) -> Extensions:
+    def look_for_prompt_files(self) -> PromptFiles:
         """Search for skills, slash commands and kinds of agents, and store them in `extensions`."""
-        from agentcli.program.extensions.discover import discover
+        from agentcli.program.prompt_files.discover import discover
 
         plugins, notes = self.plugins
         found = discover(self.cwd if self.trusted else None, self.home, self.dirs.config, plugins, notes)
-        self.__dict__["extensions"] = found
+        self.__dict__["prompt_files"] = found
         return found
 
     @contextmanager

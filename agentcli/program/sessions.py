@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from agentcli import __version__
 from agentcli.agent.hooks import Source
 from agentcli.agent.parts import MakePart
-from agentcli.agent.project.extensions import AgentKind
+from agentcli.agent.project.prompt_files import AgentKind
 from agentcli.agent.report import lifetime
 from agentcli.agent.request_builder import keeps_model
 from agentcli.agent.session import AgentSession
@@ -67,7 +67,7 @@ class Selection:
         from agentcli.agent.delegation.kinds import kind_named
 
         try:
-            return kind_named(name, self._project.extensions.agents)
+            return kind_named(name, self._project.prompt_files.agents)
         except ToolError as error:
             raise UsageError(str(error)) from error
 

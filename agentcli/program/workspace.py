@@ -138,7 +138,7 @@ class WorkspacePolicy:
             gated=self.gated,
             loopback=self._same_port if self._tmp is not None and not self._opens_network else None,
             undo=self._undo,
-            readable=lambda: context.extensions.readable,
+            readable=lambda: context.prompt_files.readable,
             shown=lambda: paths_shown(self.rules().allow, home),
             installed=self._installed,
             destroys=context.config[PermissionSettings].destructive == "allow",

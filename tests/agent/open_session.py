@@ -13,7 +13,7 @@ from typing import Any
 from agentcli.agent.core import SessionCore
 from agentcli.agent.parts import MakePart
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, AskUser, Prompt
-from agentcli.agent.project.extensions import Extensions
+from agentcli.agent.project.prompt_files import PromptFiles
 from agentcli.agent.session import AgentSession
 from agentcli.agent.settings import AgentSettings
 from agentcli.agent.setup import (
@@ -45,7 +45,7 @@ from agentcli.features.mcp.session import McpSession
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules
 from agentcli.program.config.general import McpSettings
-from agentcli.program.extensions.session import ExtensionsSession
+from agentcli.program.prompt_files.session import PromptFilesSession
 from agentcli.providers.catalog import spec
 from agentcli.providers.scripted.model import Script, ScriptedModel
 from agentcli.sessions.in_memory import MemorySession
@@ -88,7 +88,7 @@ def open_session(
     hooks: Sequence[Hook] = (),
     trusted: bool = False,
     rules: Rules | None = None,
-    extensions: Callable[[], Extensions] = Extensions,
+    prompt_files: Callable[[], PromptFiles] = PromptFiles,
     reopen: Any = lambda *_: None,
     children: Any = lambda _, since: (),
     worktree: Any = no_worktree,
@@ -112,7 +112,7 @@ def open_session(
         pool = core.setup.servers
         return McpSession(core, pool, mcp or McpSettings()) if pool is not None else None
 
-    lacking = {*off, "skill"} if extensions is Extensions else {*off}
+    lacking = {*off, "skill"} if prompt_files is PromptFiles else {*off}
     lacking |= {"mcp_search", "mcp_call"} if servers is None else set()
     setup = SessionSetup(
         models=ModelAccess(
@@ -138,7 +138,7 @@ def open_session(
         subagents=SubagentSetup(child, reopen, children, worktree, former_worktree),
         run=RunSetup(limits=lambda: run_limits or RunLimits(), strict=True),
         hooks=partial(hooks_of, hooks) if hooks else None,
-        extensions=extensions,
+        prompt_files=prompt_files,
         servers=servers,
         changes=changes,
         today=lambda: date(2026, 11, 20),
@@ -148,7 +148,7 @@ def open_session(
         setup,
         made,
         mode,
-        features=[ExtensionsSession, connected, *features],
+        features=[PromptFilesSession, connected, *features],
     )
 
 

@@ -20,19 +20,19 @@ from agentcli.core.tasks import emitted
 from agentcli.features.hooks.loaded import loaded
 from agentcli.frontends.cli import run
 from agentcli.frontends.opening import project_of
-from agentcli.program.extensions.agents import FORM as AGENT_FORM
-from agentcli.program.extensions.commands import FORM as COMMAND_FORM
-from agentcli.program.extensions.commands import body_of
-from agentcli.program.extensions.discover import discover
-from agentcli.program.extensions.installed_plugins import Plugins
-from agentcli.program.extensions.skills import FORM as SKILL_FORM
-from agentcli.program.extensions.skills import check
 from agentcli.program.options import Options
+from agentcli.program.prompt_files.agents import FORM as AGENT_FORM
+from agentcli.program.prompt_files.commands import FORM as COMMAND_FORM
+from agentcli.program.prompt_files.commands import body_of
+from agentcli.program.prompt_files.discover import discover
+from agentcli.program.prompt_files.installed_plugins import Plugins
+from agentcli.program.prompt_files.skills import FORM as SKILL_FORM
+from agentcli.program.prompt_files.skills import check
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.tools.registry import tools
 from tests.agent.open_session import open_session, results, say_to
 from tests.ecosystem.software import python_package, repository
-from tests.program.extensions.commit_command import assert_shows_git, changed_repository, sent
+from tests.program.prompt_files.commit_command import assert_shows_git, changed_repository, sent
 
 pytestmark = [pytest.mark.ecosystem, pytest.mark.timeout(900)]
 MUTATIONS = 50
@@ -124,7 +124,7 @@ def test_all_skills_load_and_one_is_used_to_the_end(skills: Path, tmp_path: Path
         asked.append(request)
         return replies[min(len(asked), len(replies)) - 1]
 
-    session = open_session(work, play, extensions=lambda: discover(work, tmp_path / "home", tmp_path / "config"))
+    session = open_session(work, play, prompt_files=lambda: discover(work, tmp_path / "home", tmp_path / "config"))
     say_to(session, *["go " * 400] * 4)
     body = (work / ".agents/skills/pdf/SKILL.md").read_text().partition("\n---\n")[2].strip()
     assert body in results(session)[0].output
@@ -172,8 +172,8 @@ def test_all_plugins_are_added_and_removed_without_a_trace(
     assert [run(["plugins", "add", str(plugin), "--yes"]) for plugin in every] == [0] * len(every)
     project = project_of(Options())
     assert len(every) >= 13
-    assert not [note for note in project.extensions.notes if "left out" in note]
-    assert "commit-commands:commit" in project.extensions.commands
+    assert not [note for note in project.prompt_files.notes if "left out" in note]
+    assert "commit-commands:commit" in project.prompt_files.commands
     assert {hook.event for hook in loaded(project).hooks} >= {"PreToolUse", "PostToolUse", "Stop", "UserPromptSubmit"}
     installed = [one.name for one in Plugins(project.dirs).installed()]
     assert [run(["plugins", "remove", name]) for name in installed] == [0] * len(every)
@@ -200,7 +200,7 @@ def test_the_reviewer_of_feature_dev_has_its_tools_and_its_text(plugins: Path, t
         calls = [call("task", f"t{n}", description="d", prompt="p", agent="code-reviewer") for n in range(3)]
         return say("", *calls) if len(request.messages) == 1 else say("Done.")
 
-    session = open_session(tmp_path, play, extensions=lambda: discover(None, tmp_path / "home", tmp_path / "config"))
+    session = open_session(tmp_path, play, prompt_files=lambda: discover(None, tmp_path / "home", tmp_path / "config"))
     say_to(session, "go")
     assert [result.output.partition("\n[task(")[0] for result in results(session)] == ["Fine."] * 3
     names = {tool.name for tool in asked[0].tools}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any, cast
 
-from agentcli.agent.project.extensions import BUILT_IN, STEPS, AgentKind
+from agentcli.agent.project.prompt_files import BUILT_IN, STEPS, AgentKind
 from agentcli.agent.request_builder import keeps_model
 from agentcli.agent.settings import AgentSettings, Effort
 from agentcli.core.aliases import AGENTS, known_as, like_tool

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from agentcli.agent.project.extensions import AgentKind
+from agentcli.agent.project.prompt_files import AgentKind
 from agentcli.agent.report import changes
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import (

@@ -15,8 +15,8 @@ from agentcli.agent.core import Child, OpenChild, SessionCore
 from agentcli.agent.delegation.kinds import kind_named, model_for, servers_for, settings_for, tools_for, unknown_tools
 from agentcli.agent.delegation.subagent_run import FormerSubagent, SubagentRun, outcome, until_ended_or_in_background
 from agentcli.agent.delegation.worktree import folder_of, in_worktree, with_worktree
-from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Prompt, PromptExtensions
-from agentcli.agent.project.extensions import BUILT_IN, AgentKind, listing_only
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, Prompt, SessionPromptFiles
+from agentcli.agent.project.prompt_files import BUILT_IN, AgentKind, listing_only
 from agentcli.agent.setup import Children, Parent
 from agentcli.agent.spending import RunLimits, Spent
 from agentcli.core.dataclass import dataclass
@@ -50,12 +50,12 @@ class Subagents:
     def __init__(
         self,
         core: SessionCore,
-        extensions: PromptExtensions,
+        prompt_files: SessionPromptFiles,
         open_child: OpenChild,
     ) -> None:
-        """`core` and `extensions` are the parent's; `open_child` opens a session."""
+        """`core` and `prompt_files` are the parent's; `open_child` opens a session."""
         setup = core.setup
-        self._core, self._setup, self._extensions, self._open_child = core, setup, extensions, open_child
+        self._core, self._setup, self._prompt_files, self._open_child = core, setup, prompt_files, open_child
         self._opened = 0
         self._told = False
         self._reported: set[str] = set()
@@ -87,7 +87,7 @@ class Subagents:
         or sent there by the user, it is a job.
         """
         former = self._former(work.resume) if work.resume else None
-        kind = kind_named(work.agent or (former.kind if former else ""), self._extensions.found.agents)
+        kind = kind_named(work.agent or (former.kind if former else ""), self._prompt_files.found.agents)
         if self._opened >= AGENTS:
             raise ToolError(f"This session has had {AGENTS} subagents, which is the most. Do it yourself.")
         self._opened += 1
@@ -226,7 +226,7 @@ class Subagents:
 
     async def _work(self, child: Child, run: SubagentRun, interrupt: asyncio.Event) -> TurnEnded:
         skills = () if run.former else run.kind.skills
-        given = await child.extensions.with_skills(skills, Prompt(run.work.prompt, typed=False))
+        given = await child.prompt_files.with_skills(skills, Prompt(run.work.prompt, typed=False))
 
         async def report(event: Event) -> None:
             run.report(event)

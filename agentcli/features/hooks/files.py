@@ -20,7 +20,7 @@ from agentcli.system.regular_file import Missing, Unusable, read_text
 
 if TYPE_CHECKING:
     from agentcli.features.hooks.settings import HookSettings
-    from agentcli.program.extensions.plugins import PluginHooks
+    from agentcli.program.prompt_files.plugins import PluginHooks
 
 
 Dialect = Literal["claude", "gemini"]

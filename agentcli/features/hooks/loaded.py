@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agentcli.features.hooks.files import Hook, HookFile
     from agentcli.permissions.started import Started
     from agentcli.program.definition import Definition
-    from agentcli.program.extensions.plugins import Plugin
+    from agentcli.program.prompt_files.plugins import Plugin
 
 
 USER_FILE = "hooks.json"

@@ -27,7 +27,7 @@ from agentcli.system import probe
 from agentcli.system.regular_file import Missing, Unusable, read_text, version
 
 if TYPE_CHECKING:
-    from agentcli.program.extensions.plugins import PluginServers
+    from agentcli.program.prompt_files.plugins import PluginServers
 
 
 CALL_TIMEOUT = 120.0

@@ -40,8 +40,8 @@ from agentcli.frontends.acp.questions import NO, approval_options
 from agentcli.frontends.acp.replay import replay
 from agentcli.frontends.acp.tool_calls import text_content
 from agentcli.frontends.acp.updates import Update, Updates, message_chunk, shown, thought_chunk
-from agentcli.frontends.commands.extensions import items
 from agentcli.frontends.commands.outputs import Answer, as_turn
+from agentcli.frontends.commands.prompt_files import items
 from agentcli.frontends.commands.registry import SlashCommands
 from agentcli.frontends.commands.unknown import no_command, unknown_command
 from agentcli.program.commands import Context, OutputCommand
@@ -147,7 +147,7 @@ class EditorSession:
         """Raise InputError for an unknown command."""
         unknown = unknown_command(
             text,
-            lambda _: self.session.extensions.is_entry(text),
+            lambda _: self.session.prompt_files.is_entry(text),
             lambda server: any(state.name == server for state in self.session.servers),
         )
         if unknown:

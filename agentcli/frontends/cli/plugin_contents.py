@@ -8,19 +8,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from agentcli.agent.project.extensions import Skill, Template
 from agentcli.agent.project.instructions import MAX_BYTES
 from agentcli.agent.project.places import find
+from agentcli.agent.project.prompt_files import Skill, Template
 from agentcli.context.tokens.estimators import Calibrated
 from agentcli.core.sanitise import safe_line
 from agentcli.features.checks.lsp.configured import parsed
 from agentcli.features.hooks.files import bundled_hooks
 from agentcli.features.mcp.config import bundled_servers
-from agentcli.program.extensions.agents import FORM as AGENT_FORM
-from agentcli.program.extensions.commands import FORM as COMMAND_FORM
-from agentcli.program.extensions.discover import catalogue
-from agentcli.program.extensions.plugins import Plugin, hashes
-from agentcli.program.extensions.skills import FORM as SKILL_FORM
+from agentcli.program.prompt_files.agents import FORM as AGENT_FORM
+from agentcli.program.prompt_files.commands import FORM as COMMAND_FORM
+from agentcli.program.prompt_files.discover import catalogue
+from agentcli.program.prompt_files.plugins import Plugin, hashes
+from agentcli.program.prompt_files.skills import FORM as SKILL_FORM
 
 LISTED = 30
 """Maximum changed files that an update lists."""

@@ -15,7 +15,7 @@ from agentcli.program.command_line.printing import Column, print_styled, print_t
 from agentcli.program.options import Options
 
 if TYPE_CHECKING:
-    from agentcli.program.extensions.installed_plugins import Installed, Plugins
+    from agentcli.program.prompt_files.installed_plugins import Installed, Plugins
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -135,6 +135,6 @@ def disable(name: Name) -> None:
 
 
 def _plugins() -> Plugins:
-    from agentcli.program.extensions.installed_plugins import Plugins
+    from agentcli.program.prompt_files.installed_plugins import Plugins
 
     return Plugins(project_of(Options()).dirs)

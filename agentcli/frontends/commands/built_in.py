@@ -5,12 +5,12 @@ from __future__ import annotations
 from agentcli.frontends.commands import (
     changes,
     context,
-    extensions,
     files,
     folders,
     importing,
     memory,
     model,
+    prompt_files,
     queue,
     reports,
     sessions,
@@ -48,7 +48,7 @@ CONVERSATION = (
     reports.budget,
 )
 CHECKPOINTS = (files.undo, files.redo, context.rewind)
-EXTENSIONS = (extensions.skills, extensions.agents, extensions.plugins, importing.import_)
+PROMPT_FILES = (prompt_files.skills, prompt_files.agents, prompt_files.plugins, importing.import_)
 REMOTE = (sessions.remote,)
 TODO = (reports.todo,)
 JOBS = (reports.tasks,)

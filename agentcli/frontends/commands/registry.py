@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, get_args
 from agentcli import manual
 from agentcli.core.errors import UsageError
 from agentcli.core.text.words import did_you_mean, name_and_argument, near_names
-from agentcli.frontends.commands import extensions, peers
+from agentcli.frontends.commands import peers, prompt_files
 from agentcli.frontends.commands.base import CommandContext
 from agentcli.frontends.commands.outputs import Drawn, perform
 from agentcli.frontends.terminal.input.completion import CommandCompletion
@@ -74,11 +74,11 @@ class SlashCommands:
         """
         if not text.lstrip().startswith("/") or "/" in text.split()[0][1:]:
             return False
-        return self.known_as(name_and_argument(text)[0]) in self.all or not session.extensions.is_entry(text.lstrip())
+        return self.known_as(name_and_argument(text)[0]) in self.all or not session.prompt_files.is_entry(text.lstrip())
 
     def from_files(self, session: AgentSession) -> Sequence[CommandCompletion]:
         """Return the commands and skills that files define, for completion."""
-        return [CommandCompletion(item.label, item.detail) for item in extensions.items(session, self.all)]
+        return [CommandCompletion(item.label, item.detail) for item in prompt_files.items(session, self.all)]
 
     def acts_at_once(self, text: str) -> bool:
         """Return True if the command runs at once, without waiting for the end of the turn.
@@ -137,7 +137,7 @@ def _help_on(commands: SlashCommands) -> Command:
         topics = [Item(topic, "manual") for topic in manual.TOPICS if topic not in commands.all]
         return [
             *(Item(name, one.summary) for name, one in commands.all.items()),
-            *extensions.items(ctx.session, commands.all),
+            *prompt_files.items(ctx.session, commands.all),
             *topics,
         ]
 
@@ -156,7 +156,7 @@ def _explained(commands: SlashCommands, ctx: Context, name: str) -> Iterator[Out
     if topic in manual.TOPICS and commands.known_as(topic) not in commands.all:
         yield _page(topic)
         return
-    if commands.known_as(bare) not in commands.all and (lines := extensions.explained(ctx.session, name)):
+    if commands.known_as(bare) not in commands.all and (lines := prompt_files.explained(ctx.session, name)):
         yield Said(lines)
         return
     if commands.known_as(bare) not in commands.all and not name.startswith("/") and (found := _searched(name)):
@@ -176,7 +176,7 @@ def _overview(commands: SlashCommands, ctx: Context) -> Said:
     return Said(
         [
             *_by_group(listed, wide),
-            *extensions.listed(ctx.session, commands.all, wide),
+            *prompt_files.listed(ctx.session, commands.all, wide),
             "",
             f"/help COMMAND explains one{', ? on an empty line lists the keys' if ctx.terminal is not None else ''}.",
             f"/help TOPIC opens the manual, /help WORDS searches it: {', '.join(manual.TOPICS)}.",

@@ -103,9 +103,9 @@ def _commands(program: Program) -> SlashCommands:
 
 def _is_of_files(name: str, project: Program) -> bool:
     """Return True for a command or skill that files define."""
-    from agentcli.program.extensions.mentions import named
+    from agentcli.program.prompt_files.mentions import named
 
-    return named(project.extensions, name) is not None
+    return named(project.prompt_files, name) is not None
 
 
 def _refuse_unknown(text: str, project: Program) -> None:

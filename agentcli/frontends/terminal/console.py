@@ -13,7 +13,7 @@ from agentcli.core.event import Event, Noticed, Recorded, Warned
 from agentcli.core.message import Part
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.features.mcp.commands import resources
-from agentcli.frontends.commands import extensions
+from agentcli.frontends.commands import prompt_files
 from agentcli.frontends.commands.base import CommandContext, Queued
 from agentcli.frontends.commands.registry import SlashCommands, by_use, slash_commands
 from agentcli.frontends.terminal.dialogs.asking import Asking
@@ -336,8 +336,8 @@ def _completion(console: Console) -> Completion:
         Files(session.cwd),
         lambda: registry.from_files(session),
         lambda: resources(session),
-        lambda: extensions.agent_items(session),
-        lambda: extensions.skill_items(session),
+        lambda: prompt_files.agent_items(session),
+        lambda: prompt_files.skill_items(session),
     )
 
 

@@ -67,8 +67,8 @@ class Repl:
 
     def steer(self, text: str) -> None:
         """Send a message to the running turn; commands are submitted as with Enter."""
-        extensions = self._console.session.extensions
-        entry = extensions.is_entry(text) or extensions.mentioned(text)
+        files = self._console.session.prompt_files
+        entry = files.is_entry(text) or files.mentioned(text)
         if entry or self._console.commands.is_command(text, self._console.session) or text.startswith("!"):
             self.submit(text)
             return

@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from agentcli.agent.delegation.kinds import servers_for
-from agentcli.agent.project.extensions import AgentKind
+from agentcli.agent.project.prompt_files import AgentKind
 from agentcli.core.errors import ToolError
-from agentcli.program.extensions.agents import allowed_tools, denied_tools, tool_switches
+from agentcli.program.prompt_files.agents import allowed_tools, denied_tools, tool_switches
 from tests.features.mcp.played_servers import LARGE, STATUS, Played
 
 

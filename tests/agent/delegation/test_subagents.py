@@ -12,7 +12,7 @@ import pytest
 from agentcli.agent.delegation.kinds import settings_for
 from agentcli.agent.delegation.subagents import unfinished
 from agentcli.agent.ports import ApprovalResponse, Prompt
-from agentcli.agent.project.extensions import BUILT_IN, STEPS
+from agentcli.agent.project.prompt_files import BUILT_IN, STEPS
 from agentcli.agent.session import AgentSession
 from agentcli.agent.settings import AgentSettings
 from agentcli.agent.spending import RunLimits
@@ -33,7 +33,7 @@ from agentcli.core.model import Model, Prices, Request, StreamEvent
 from agentcli.core.on_demand import OnDemand
 from agentcli.core.record import Compaction, Record
 from agentcli.core.subagent_result import calls_of
-from agentcli.program.extensions.discover import discover
+from agentcli.program.prompt_files.discover import discover
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.in_memory import MemorySession
@@ -317,7 +317,7 @@ def reviewing(
     session = open_session(
         tmp_path,
         script,
-        extensions=lambda: discover(None, tmp_path / "home", tmp_path / "config"),
+        prompt_files=lambda: discover(None, tmp_path / "home", tmp_path / "config"),
         **more,  # type: ignore[arg-type]
     )
     return session, asked

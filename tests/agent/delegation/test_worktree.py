@@ -12,7 +12,7 @@ from agentcli.core.event import Warned
 from agentcli.core.message import ToolResult
 from agentcli.core.model import Request
 from agentcli.permissions.rules import Rules, parse_rules
-from agentcli.program.extensions.discover import discover
+from agentcli.program.prompt_files.discover import discover
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.system.worktrees import add_worktree, former_worktree, remove_worktree
 from tests.agent.open_session import open_session, results, say_to
@@ -63,7 +63,7 @@ def run(
         script,
         mode="auto-edit",
         system=("You are a test.", f"# Where you work\nFolder: {work}\nPlatform: Linux"),
-        extensions=lambda: discover(None, tmp_path / "home", tmp_path / "config"),
+        prompt_files=lambda: discover(None, tmp_path / "home", tmp_path / "config"),
         worktree=lambda id: add_worktree(work, tmp_path / "trees" / id, os.environ),
         rules=rules,
     )
@@ -160,7 +160,7 @@ def test_a_former_subagent_goes_on_in_its_worktree_and_never_in_the_workspace(
         script,
         mode="auto-edit",
         system=("You are a test.", f"# Where you work\nFolder: {work}\nPlatform: Linux"),
-        extensions=lambda: discover(None, tmp_path / "home", tmp_path / "config"),
+        prompt_files=lambda: discover(None, tmp_path / "home", tmp_path / "config"),
         worktree=lambda id: add_worktree(work, trees / id, os.environ),
         former_worktree=lambda inner: former_worktree(work, inner, trees, os.environ),
     )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from agentcli.agent.project.extensions import Skill
 from agentcli.agent.project.places import FILE_BYTES, Place, files, first_of_each_name
+from agentcli.agent.project.prompt_files import Skill
 from agentcli.core.sanitise import display_path
-from agentcli.program.extensions.discover import catalogue, changes_since, discover
-from agentcli.program.extensions.mentions import named
+from agentcli.program.prompt_files.discover import catalogue, changes_since, discover
+from agentcli.program.prompt_files.mentions import named
 from tests.tables import each_row
 
 HOME, CONFIG = Path("home"), Path("config")

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
-from agentcli.agent.ports import ApprovalRequest, Approve, AskUser, Prompt, PromptExtensions, StatusFacts, WindowUsage
+from agentcli.agent.ports import ApprovalRequest, Approve, AskUser, Prompt, SessionPromptFiles, StatusFacts, WindowUsage
 from agentcli.context.window_report import Row, WindowReport
 from agentcli.core.errors import CredentialsError, InputError, ModelError, UsageError
 from agentcli.core.event import (
@@ -118,7 +118,7 @@ class ScriptedSession:
         self.approve, self.ask_user = approve, ask_user
         self.used = 12_000
         self.notes: Sequence[str] = ()
-        self.extensions = PromptExtensions()
+        self.prompt_files = SessionPromptFiles()
         self.setup = SimpleNamespace(
             models=SimpleNamespace(spec=lambda _: MODELS[0]),
             servers=None,

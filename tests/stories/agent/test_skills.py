@@ -17,7 +17,7 @@ from agentcli.core.message import File, Message, Text
 from agentcli.core.model import Request
 from agentcli.core.record import Compaction
 from agentcli.core.tasks import emitted
-from agentcli.program.extensions.discover import discover
+from agentcli.program.prompt_files.discover import discover
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.agent.open_session import Person, ended, messages, open_session, results, say_to
 from tests.tables import each_row
@@ -43,7 +43,7 @@ def in_project(work: Path, script: object, *, own: bool = False, **more: object)
     return open_session(
         work,
         script,
-        extensions=lambda: discover(None if own else work, home, work / "config"),
+        prompt_files=lambda: discover(None if own else work, home, work / "config"),
         **more,  # type: ignore[arg-type]
     )
 
@@ -102,7 +102,7 @@ def test_a_wrong_name_gets_the_near_ones_and_a_hidden_skill_is_for_people_only(t
     say_to(session, "go")
     assert results(session)[0].output == "There is no skill 'pfd'. Did you mean pdf? Available: pdf."
     assert results(session)[1].status == "error"
-    assert session.extensions.is_entry("/mine now")
+    assert session.prompt_files.is_entry("/mine now")
 
 
 def test_the_person_loads_a_skill_by_its_name(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_the_person_loads_a_skill_by_its_name(tmp_path: Path) -> None:
     assert typed == "/pdf a.pdf"
     assert body.startswith('<skill name="pdf">')
     assert body.endswith("Read the file.\n\nARGUMENTS: a.pdf\n</skill>")
-    assert not session.extensions.is_entry("/auto")
+    assert not session.prompt_files.is_entry("/auto")
 
 
 def test_a_skill_is_carried_through_a_compaction_in_its_newest_form(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_files_of_a_skill_are_read_without_asking(tmp_path: Path) -> None:
             call("glob", "g1", path=str(folder), pattern="*.md"),
             call("grep", "g2", path=str(folder), pattern="Read", glob=".env*"),
         ),
-        extensions=lambda: found,
+        prompt_files=lambda: found,
         readable=lambda: found.readable,
         person=(person := Person()),
     )
@@ -385,7 +385,7 @@ def test_skills_further_down_are_told_once_a_call_touches_their_folder(tmp_path:
     assert "The deploy of app." in results(session)[1].output
     assert "The pdf of app." in results(session)[2].output
     resumed = in_project(work, [say("Done.")], trusted=True, journal=session.journal)
-    assert sorted(resumed.extensions.found.skills) == ["deploy", "pdf", "web/app:pdf"]
+    assert sorted(resumed.prompt_files.found.skills) == ["deploy", "pdf", "web/app:pdf"]
 
 
 def test_skills_of_ignored_folders_and_behind_links_out_stay_unknown(tmp_path: Path) -> None:
@@ -403,8 +403,8 @@ def test_skills_of_ignored_folders_and_behind_links_out_stay_unknown(tmp_path: P
     reads = [call("read", name, file_path=f"{name}/x") for name in ("a", "build")]
     session = in_project(work, once(*reads), mode="yolo", trusted=True)
     say_to(session, "one")
-    assert not session.extensions.found.skills
-    assert any("leads out of the repository" in note for note in session.extensions.found.notes)
+    assert not session.prompt_files.found.skills
+    assert any("leads out of the repository" in note for note in session.prompt_files.found.notes)
 
 
 def test_a_subagent_without_the_skill_tool_hears_of_no_change_of_skills(tmp_path: Path) -> None:

@@ -19,9 +19,9 @@ def prompted(session: Any) -> list[Any]:
 
 def test_a_prompt_of_a_server_is_sent_with_its_arguments_by_position(tmp_path: Path) -> None:
     session = open_session(tmp_path, lambda _: say("ok"), servers=Played(STATUS))
-    assert session.extensions.is_entry("/git:explain HEAD")
-    assert session.extensions.is_entry("/mcp__git__explain HEAD")
-    assert not session.extensions.is_entry("/git:other")
+    assert session.prompt_files.is_entry("/git:explain HEAD")
+    assert session.prompt_files.is_entry("/mcp__git__explain HEAD")
+    assert not session.prompt_files.is_entry("/git:other")
     say_to(session, '/git:explain "HEAD~1" very short')
     assert [part.text for part in prompted(session)] == ["Explain {'commit': 'HEAD~1', 'style': 'very short'}"]
 

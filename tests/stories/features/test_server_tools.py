@@ -12,7 +12,7 @@ from agentcli.core.model import Request
 from agentcli.core.record import Compaction
 from agentcli.permissions.rules import parse_rules
 from agentcli.program.config.general import McpSettings
-from agentcli.program.extensions.discover import discover
+from agentcli.program.prompt_files.discover import discover
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.agent.open_session import Person, messages, open_session, results, say_to
 from tests.features.mcp.played_servers import LARGE, STATUS, Played, calls, reminders, through_gate
@@ -193,7 +193,7 @@ def test_an_agent_calls_only_the_tools_of_servers_that_its_definition_leaves_it(
         script,
         mode="yolo",
         servers=servers,
-        extensions=lambda: discover(None, tmp_path / "home", tmp_path / "config"),
+        prompt_files=lambda: discover(None, tmp_path / "home", tmp_path / "config"),
     )
     events = say_to(session, "go")
     assert {name for name, _ in servers.called} == allowed

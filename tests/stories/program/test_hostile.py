@@ -14,8 +14,8 @@ from agentcli.extras.importers.config.import_run import import_plan, lines
 from agentcli.frontends.cli.plugin_contents import contents
 from agentcli.frontends.opening import program_of
 from agentcli.program.doctor import examine
-from agentcli.program.extensions.installed_plugins import Plugins
 from agentcli.program.options import Options
+from agentcli.program.prompt_files.installed_plugins import Plugins
 from agentcli.system.paths import app_dirs
 
 HUGE = 10_000_000

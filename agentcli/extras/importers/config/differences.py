@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.agent.delegation.kinds import unknown_tools
-from agentcli.agent.project.extensions import AgentKind, Skill, Template
 from agentcli.agent.project.places import Place
+from agentcli.agent.project.prompt_files import AgentKind, Skill, Template
 from agentcli.agent.request_builder import keeps_model
 from agentcli.core.aliases import own_rule
 from agentcli.core.dataclass import dataclass
@@ -22,7 +22,7 @@ from agentcli.extras.importers.config.import_run import ImportPlan, import_plan
 from agentcli.features.hooks.files import EVENTS, FIELDS
 from agentcli.features.hooks.loaded import project_hooks
 from agentcli.features.mcp.run import servers_of
-from agentcli.frontends.commands.extensions import shadowed
+from agentcli.frontends.commands.prompt_files import shadowed
 from agentcli.frontends.commands.registry import slash_commands
 from agentcli.program.feature import tools_of
 from agentcli.program.files import CLAUDE_FILES, label, project_files
@@ -150,7 +150,7 @@ def _servers(program: Program) -> Iterator[Compared]:
 
 def _extensions(program: Program) -> Iterator[Compared]:
     """Yield skills, commands and agents, each with the notes of its reader, its model and its tools."""
-    found, model = program.extensions, _model(program)
+    found, model = program.prompt_files, _model(program)
     taken, tools = slash_commands(program).all, tools_of(program.features)
     notes = [*found.notes]
     kinds: Iterable[tuple[str, Mapping[str, Skill | Template | AgentKind]]] = (

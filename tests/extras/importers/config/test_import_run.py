@@ -17,9 +17,9 @@ from agentcli.core.message import ToolCall
 from agentcli.extras.importers.config.import_run import ImportPlan, carry_out, import_plan, lines
 from agentcli.frontends.opening import program_of
 from agentcli.permissions.decide import decide
-from agentcli.program.extensions.agents import FORM
 from agentcli.program.options import Options
 from agentcli.program.program import Program
+from agentcli.program.prompt_files.agents import FORM
 from agentcli.tools.registry import TRAITS
 
 TOKEN = "ghp_" + "a1" * 18

@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from agentcli.agent.project.extensions import Extensions, Skill, Template
 from agentcli.agent.project.places import Scope, defines
+from agentcli.agent.project.prompt_files import PromptFiles, Skill, Template
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.text.words import name_and_argument
@@ -21,7 +21,7 @@ SCOPES = ("project", "user")
 """Prefixes that name a command which another one shadows: `/project:x`."""
 
 
-def named(found: Extensions, name: str) -> Skill | Template | None:
+def named(found: PromptFiles, name: str) -> Skill | Template | None:
     """Return the skill or command of that name.
 
     The project's comes before the user's, and a skill before a command of the same place. A plugin's skill or command
@@ -37,7 +37,7 @@ def named(found: Extensions, name: str) -> Skill | Template | None:
     return plain[0] if len(plain) == 1 else None
 
 
-def _every(found: Extensions) -> list[Skill | Template]:
+def _every(found: PromptFiles) -> list[Skill | Template]:
     hidden = [one for one in found.shadowed if isinstance(one, Skill | Template)]
     return [*found.skills.values(), *found.commands.values(), *hidden]
 
@@ -75,7 +75,7 @@ _FILED = re.compile(r"/[\w-]+(?::[\w-]+)*(?:\s|$)")
 """A name that a file may give a command."""
 
 
-def refuse(text: str, own: str, cwd: Path, found: Extensions) -> None:
+def refuse(text: str, own: str, cwd: Path, found: PromptFiles) -> None:
     """Refuse a prompt that uses a file of an untrusted folder.
 
     Raises InputError if the prompt begins with `/name` of such a file. The same applies if `own` has `$name` of a skill

@@ -7,8 +7,8 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from agentcli.agent.project import frontmatter
-from agentcli.agent.project.extensions import BUILT_IN, STEPS, AgentKind
 from agentcli.agent.project.places import Form, Found, Place, read_text
+from agentcli.agent.project.prompt_files import BUILT_IN, STEPS, AgentKind
 from agentcli.core.aliases import OPENCODE, known_as
 from agentcli.core.mcp_servers import PREFIX
 from agentcli.core.sanitise import display_path, safe_line

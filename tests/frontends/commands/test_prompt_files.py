@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.project.extensions import Extensions
-from agentcli.frontends.commands import extensions
+from agentcli.agent.project.prompt_files import PromptFiles
+from agentcli.frontends.commands import prompt_files
 from agentcli.program.commands import Item
-from agentcli.program.extensions.discover import discover
-from agentcli.program.extensions.plugins import Plugin
+from agentcli.program.prompt_files.discover import discover
+from agentcli.program.prompt_files.plugins import Plugin
 from tests.agent.open_session import open_session
 from tests.frontends.terminal.contexts import ScriptedContext
 from tests.frontends.terminal.slash import COMMANDS
@@ -40,10 +40,10 @@ def context(tmp_path: Path) -> ScriptedContext:
     written(tmp_path / "plug", commands__go="Go.")
     plugin = Plugin("plug", tmp_path / "plug")
 
-    def found() -> Extensions:
+    def found() -> PromptFiles:
         return discover(work, tmp_path / "home", tmp_path / "config", [plugin])
 
-    return ScriptedContext(session=open_session(work, [], extensions=found))
+    return ScriptedContext(session=open_session(work, [], prompt_files=found))
 
 
 def said(context: ScriptedContext, line: str) -> str:
@@ -57,7 +57,7 @@ def test_skills_agents_and_plugins_are_listed_with_what_was_left_out(context: Sc
     assert "pdf: Reads \\x1b[31mPDF. (" in text
     assert "has no description: left out." in text
     assert "rev: Reviews. (" in said(context, "/agents")
-    assert list(extensions.agent_items(context.session)) == [Item("@rev", "Reviews.")]
+    assert list(prompt_files.agent_items(context.session)) == [Item("@rev", "Reviews.")]
     assert said(context, "/plugins") == "plug: go"
 
 

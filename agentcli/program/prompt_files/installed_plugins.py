@@ -15,9 +15,9 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError, InputError
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.words import instead
-from agentcli.program.extensions import PLUGINS_FILE
-from agentcli.program.extensions.plugin_source import canonical, found_at
-from agentcli.program.extensions.plugins import DATA, Plugin, digest, read_plugin, remove_caches
+from agentcli.program.prompt_files import PLUGINS_FILE
+from agentcli.program.prompt_files.plugin_source import canonical, found_at
+from agentcli.program.prompt_files.plugins import DATA, Plugin, digest, read_plugin, remove_caches
 from agentcli.program.trust import read_own
 from agentcli.system import probe
 from agentcli.system.locked_file import update

@@ -7,14 +7,14 @@ import tomllib
 from typing import TYPE_CHECKING
 
 from agentcli.agent.project import frontmatter
-from agentcli.agent.project.extensions import Template
 from agentcli.agent.project.places import Form, Found, Place, read_text
+from agentcli.agent.project.prompt_files import Template
 from agentcli.core.sanitise import display_path, safe_line
-from agentcli.program.extensions.template import parse
+from agentcli.program.prompt_files.template import parse
 from agentcli.system.regular_file import Unusable
 
 if TYPE_CHECKING:
-    from agentcli.program.extensions.template import Part, Syntax
+    from agentcli.program.prompt_files.template import Part, Syntax
 
 COMMANDS = 1_000
 """Largest number of commands."""

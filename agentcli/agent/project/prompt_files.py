@@ -99,8 +99,8 @@ class Template:
 
 
 @dataclass(frozen=True, slots=True)
-class Extensions:
-    """All extensions found, sorted by name; `notes` describe the problems of others."""
+class PromptFiles:
+    """All prompt files found, sorted by name; `notes` describe the problems of others."""
 
     skills: Mapping[str, Skill] = field(default_factory=dict)
     commands: Mapping[str, Template] = field(default_factory=dict)

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentcli.agent.project import frontmatter
-from agentcli.agent.project.extensions import Skill
 from agentcli.agent.project.places import Form, Found, Place, files, read_text
+from agentcli.agent.project.prompt_files import Skill
 from agentcli.core.sanitise import display_path, safe_line
-from agentcli.program.extensions.template import parse
+from agentcli.program.prompt_files.template import parse
 from agentcli.system import probe
 from agentcli.system.regular_file import Unusable
 
 if TYPE_CHECKING:
     from agentcli.agent.project.frontmatter import FrontMatter
-    from agentcli.program.extensions.template import Part
+    from agentcli.program.prompt_files.template import Part
 
 FILE = "SKILL.md"
 SKILLS, LISTED = 5_000, 500

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Container, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from agentcli.agent.project.extensions import AgentKind, Skill, Template
+from agentcli.agent.project.prompt_files import AgentKind, Skill, Template
 from agentcli.core.sanitise import display_path, safe_line
 from agentcli.program.commands import Context, Item, Output, Said, command
 
@@ -22,7 +22,7 @@ async def skills(context: Context, _: str) -> AsyncIterator[Output]:
     A skill is a folder with a SKILL.md, in .agentcli/skills, .agents/skills or .claude/skills of the project or your home.
     The model loads one when a task fits; /NAME loads it with your next message. See `agentcli help skills`.
     """
-    found = context.session.extensions.found
+    found = context.session.prompt_files.found
     hidden = [
         f"{one.name} in {display_path(one.folder)} is shadowed." for one in found.shadowed if isinstance(one, Skill)
     ]
@@ -37,7 +37,7 @@ async def agents(context: Context, _: str) -> AsyncIterator[Output]:
     An agent is a Markdown file in .agentcli/agents or .claude/agents of the project or your home. The model gives work to one
     with the task tool; @NAME at the start of a prompt asks it to.
     """
-    found = context.session.extensions.found
+    found = context.session.prompt_files.found
     hidden = [f"{one.name} in {_file(one)} is shadowed." for one in found.shadowed if isinstance(one, AgentKind)]
     lines = [_line(kind.name, kind.description, _file(kind)) for kind in found.agents.values()]
     yield Said([*(lines or ["No agents but general and explore. See `agentcli help agents`."]), *hidden, *found.notes])
@@ -49,7 +49,7 @@ async def plugins(context: Context, _: str) -> AsyncIterator[Output]:
 
     `agentcli plugins add PATH` adds one, `agentcli plugins list` also lists those that are switched off.
     """
-    found = context.session.extensions.found
+    found = context.session.prompt_files.found
     every: list[Skill | Template | AgentKind] = [
         *found.skills.values(),
         *found.commands.values(),
@@ -74,13 +74,13 @@ def items(session: AgentSession, taken: Container[str]) -> Sequence[Item]:
 
 def agent_items(session: AgentSession) -> Sequence[Item]:
     """Return agents from files, as `@name`, except those whose names have several words: no prompt can contain them."""
-    kinds = session.extensions.found.agents.values()
+    kinds = session.prompt_files.found.agents.values()
     return [Item(f"@{kind.name}", _one_line(kind.description)) for kind in kinds if len(kind.name.split()) == 1]
 
 
 def skill_items(session: AgentSession) -> Sequence[Item]:
     """Return the skills that a person may load, as `$name`."""
-    skills = session.extensions.found.skills.values()
+    skills = session.prompt_files.found.skills.values()
     return [Item(f"${one.name}", _one_line(one.description)) for one in skills if one.for_person]
 
 
@@ -102,7 +102,7 @@ def shadowed(entries: Iterable[Skill | Template], taken: Container[str]) -> Sequ
 
 def explained(session: AgentSession, name: str) -> Sequence[str]:
     """Return the help on a command or skill from a file; empty if the name is unknown."""
-    one = session.extensions.entry(name.lstrip("/"))
+    one = session.prompt_files.entry(name.lstrip("/"))
     if one is None:
         return []
     hint = f" {safe_line(one.hint)}" if one.hint else ""
@@ -118,8 +118,8 @@ def _free_name(one: Skill | Template, taken: Container[str]) -> str:
 
 
 def _entries(session: AgentSession) -> Sequence[Skill | Template]:
-    found = session.extensions.found
-    every = [session.extensions.entry(name) for name in sorted({*found.commands, *found.skills})]
+    found = session.prompt_files.found
+    every = [session.prompt_files.entry(name) for name in sorted({*found.commands, *found.skills})]
     return [one for one in every if one is not None]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from agentcli.agent.calls.call import Call
 from agentcli.core.tool import ToolOutput
 from agentcli.permissions.decide import Decision
-from agentcli.program.extensions.session import SKILL_FOLDERS, NestedSkills
+from agentcli.program.prompt_files.session import SKILL_FOLDERS, NestedSkills
 from agentcli.sessions.in_memory import MemorySession
 from tests.agent.calls.passing import a_call, ended, with_output
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from agentcli.agent.delegation.kinds import unknown_tools
 from agentcli.core.sanitise import display_path, safe_line
-from agentcli.frontends.commands.extensions import shadowed
+from agentcli.frontends.commands.prompt_files import shadowed
 from agentcli.frontends.commands.registry import slash_commands
 from agentcli.program.feature import Row, tools_of
 from agentcli.program.program import Program
@@ -14,7 +14,7 @@ from agentcli.program.program import Program
 
 def extension_rows(program: Program) -> Iterator[Row]:
     """Report the skills, commands and agents, each with its file, and the problems of invalid ones."""
-    found, tools = program.extensions, tools_of(program.features)
+    found, tools = program.prompt_files, tools_of(program.features)
     for plugin in program.plugins[0]:
         yield (f"plugin {plugin.name}", True, display_path(plugin.folder))
     for skill in found.skills.values():

@@ -16,11 +16,11 @@ from agentcli.features.mcp.run import servers_of
 from agentcli.frontends.cli import run
 from agentcli.frontends.cli.plugin_contents import contents
 from agentcli.frontends.opening import program_of, project_of
-from agentcli.program.extensions.installed_plugins import Plugins
-from agentcli.program.extensions.plugins import read_plugin
 from agentcli.program.options import Options
 from agentcli.program.program import Program
-from tests.program.extensions.commit_command import assert_shows_git, changed_repository, sent
+from agentcli.program.prompt_files.installed_plugins import Plugins
+from agentcli.program.prompt_files.plugins import read_plugin
+from tests.program.prompt_files.commit_command import assert_shows_git, changed_repository, sent
 
 
 @pytest.fixture(autouse=True)
@@ -85,7 +85,7 @@ def test_an_added_plugin_is_in_force_under_its_name_and_gone_when_it_is_removed(
     assert run(["plugins", "add", str(claude(home / "a")), "--yes"]) == 0
     copy = home / "DATA/agentcli/plugins/tools"
     project = project_of(Options())
-    assert [*project.extensions.skills, *project.extensions.commands, *project.extensions.agents] == [
+    assert [*project.prompt_files.skills, *project.prompt_files.commands, *project.prompt_files.agents] == [
         "tools:pdf",
         "tools:commit",
         "tools:rev",
@@ -95,7 +95,7 @@ def test_an_added_plugin_is_in_force_under_its_name_and_gone_when_it_is_removed(
     assert servers_of(program()).configured().servers["docs"].starts == f"{copy}/serve x"
     assert run(["plugins", "remove", "tools"]) == 0
     assert not copy.exists()
-    assert not project_of(Options()).extensions.skills
+    assert not project_of(Options()).prompt_files.skills
 
 
 def test_a_command_of_a_plugin_sends_what_git_prints_in_the_repository(home: Path) -> None:
@@ -120,7 +120,7 @@ def test_the_data_of_a_plugin_outlasts_an_update_and_goes_with_it(home: Path) ->
     (data / "state").write_text("kept")
     (home / "a/commands/new.md").write_text("New.")
     assert run(["plugins", "add", str(home / "a"), "--yes"]) == 0
-    assert "tools:new" in project_of(Options()).extensions.commands
+    assert "tools:new" in project_of(Options()).prompt_files.commands
     assert (data / "state").read_text() == "kept"
     assert run(["plugins", "remove", "tools"]) == 0
     assert not [*(home / "DATA/agentcli/plugins").iterdir()]
@@ -130,14 +130,14 @@ def test_a_disabled_or_changed_plugin_is_not_loaded(home: Path) -> None:
     plugins = Plugins(project_of(Options()).dirs)
     with plugins.candidate(str(claude(home / "a"))) as plugin:
         plugins.add(plugin, str(home / "a"), link=True)
-    assert project_of(Options()).extensions.skills
+    assert project_of(Options()).prompt_files.skills
     plugins.enable("tools", False)
-    assert not project_of(Options()).extensions.skills
+    assert not project_of(Options()).prompt_files.skills
     plugins.enable("tools", True)
     (home / "a/hook.py").write_text("import os")
     changed = project_of(Options())
-    assert not changed.extensions.skills
-    assert changed.extensions.left_out == [
+    assert not changed.prompt_files.skills
+    assert changed.prompt_files.left_out == [
         "Plugin tools: its files have changed since it was added; add it again to look at them: left out."
     ]
     assert not loaded(changed).hooks
@@ -150,7 +150,7 @@ def test_an_extension_of_gemini_brings_servers_instructions_and_denials(home: Pa
     assert not servers_of(here).notes()
     assert [file.text for file in here.instruction_files().files] == ["Be kind."]
     assert ("deny", "bash(rm -rf:*)") in [(kind, str(rule)) for kind, rule in here.workspace_policy.rules().listed()]
-    assert [*here.extensions.commands] == ["ext:plan"]
+    assert [*here.prompt_files.commands] == ["ext:plan"]
 
 
 def test_an_extension_may_name_several_files_of_instructions(home: Path) -> None:

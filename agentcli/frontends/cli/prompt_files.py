@@ -18,8 +18,8 @@ from agentcli.program.command_line.printing import Column, print_styled, print_t
 from agentcli.program.options import Options
 
 if TYPE_CHECKING:
-    from agentcli.agent.project.extensions import AgentKind, Extensions, Skill
     from agentcli.agent.project.places import Place
+    from agentcli.agent.project.prompt_files import AgentKind, PromptFiles, Skill
     from agentcli.program.project import Project
 
 skills = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -38,7 +38,7 @@ def check_skill(folder: Annotated[str, typer.Argument(metavar="DIR", help="the f
 
     agentcli itself is less strict: it skips only skills without a description.
     """
-    from agentcli.program.extensions.skills import check
+    from agentcli.program.prompt_files.skills import check
 
     errors = check(Path(folder))
     for error in errors:
@@ -55,12 +55,12 @@ def list_agents(json: Json = False, cwd: InFolder = "", trust: Trust = False) ->
     _list([(one, one.place, one.file) for one in found if one.place and one.file], json)
 
 
-def _found(cwd: str, trust: bool) -> Extensions:
+def _found(cwd: str, trust: bool) -> PromptFiles:
     """Return the extensions of a folder; print the notes about them on stderr."""
     project = project_of(Options(cwd=cwd, trust=trust))
-    for note in [*_not_read(project), *project.extensions.notes]:
+    for note in [*_not_read(project), *project.prompt_files.notes]:
         print(f"agentcli: {safe(note)}", file=sys.stderr)
-    return project.extensions
+    return project.prompt_files
 
 
 def _not_read(project: Project) -> list[str]:

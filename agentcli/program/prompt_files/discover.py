@@ -1,4 +1,4 @@
-"""Extensions of a project and of its user that are files: skills, slash commands, kinds of subagents.
+"""Prompt files of a project and of its user: skills, slash commands, kinds of subagents.
 
 What reads a kind is loaded only if there is a folder for it.
 """
@@ -12,11 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentcli.agent.project.extensions import AGENTS, SKILLS, AgentKind, Extensions, Skill, Template
 from agentcli.agent.project.places import Kind, Place, find, folders, places
+from agentcli.agent.project.prompt_files import AGENTS, SKILLS, AgentKind, PromptFiles, Skill, Template
 
 if TYPE_CHECKING:
-    from agentcli.program.extensions.plugins import Plugin
+    from agentcli.program.prompt_files.plugins import Plugin
 
 _SHARE, _LEAST, _CHARACTERS = 0.01, 1_000, 4
 """Share of the window for the list of skills, minimum size of the list in tokens, and characters per token."""
@@ -26,8 +26,8 @@ def catalogue(found: Mapping[str, Skill], agents: Mapping[str, AgentKind], windo
     """Return the block of a system prompt that lists skills and agents; empty if there are none."""
     if not (found or agents):
         return ""
-    from agentcli.program.extensions.agents import catalogue as agent_lines
-    from agentcli.program.extensions.skills import catalogue as skill_lines
+    from agentcli.program.prompt_files.agents import catalogue as agent_lines
+    from agentcli.program.prompt_files.skills import catalogue as skill_lines
 
     characters = max(int(window * _SHARE), _LEAST) * _CHARACTERS
     lines = skill_lines(found, characters)
@@ -49,9 +49,9 @@ def changes_since(recorded: Sequence[str], found: Mapping[str, Skill], agents: M
     then = set(_LISTED.findall(block))
     if not (recorded and (then or found or agents)):
         return ""
-    from agentcli.program.extensions.agents import catalogue as agent_lines
-    from agentcli.program.extensions.skills import catalogue as skill_lines
-    from agentcli.program.extensions.skills import in_catalogue
+    from agentcli.program.prompt_files.agents import catalogue as agent_lines
+    from agentcli.program.prompt_files.skills import catalogue as skill_lines
+    from agentcli.program.prompt_files.skills import in_catalogue
 
     listed = {skill.name: skill.file for skill in in_catalogue(found)}
     new = [f"- {skill_lines({name: found[name]}, 0)[2:]} ({listed[name]})" for name in listed if name not in then]
@@ -72,8 +72,8 @@ _LISTED = re.compile(r"^- ([^\s:]+(?::[^\s:]+)*)(?=:? |$)", re.MULTILINE)
 
 def discover(
     cwd: Path | None, home: Path, config: Path, plugins: Sequence[Plugin] = (), noted: Sequence[str] = ()
-) -> Extensions:
-    """Find all active extensions; `cwd` is None if the folder is not trusted. `noted` are notes to list first."""
+) -> PromptFiles:
+    """Find all active files; `cwd` is None if the folder is not trusted. `noted` are notes to list first."""
     notes = [*noted]
     skills, commands, agents = dict[str, Skill](), dict[str, Template](), dict[str, AgentKind]()
     shadowed: list[Skill | Template | AgentKind] = []
@@ -83,31 +83,31 @@ def discover(
         return [place for place in all_places if os.path.lexists(place.folder)]
 
     if found := there("skills"):
-        from agentcli.program.extensions.skills import FORM as SKILL_FORM
+        from agentcli.program.prompt_files.skills import FORM as SKILL_FORM
 
         skills, hidden_skills = find(SKILL_FORM, found, notes)
         shadowed += hidden_skills
     if found := there("commands"):
-        from agentcli.program.extensions.commands import FORM as COMMAND_FORM
+        from agentcli.program.prompt_files.commands import FORM as COMMAND_FORM
 
         commands, hidden_commands = find(COMMAND_FORM, found, notes)
         shadowed += hidden_commands
     if found := there("agents"):
-        from agentcli.program.extensions.agents import FORM as AGENT_FORM
+        from agentcli.program.prompt_files.agents import FORM as AGENT_FORM
 
         agents, hidden_agents = find(AGENT_FORM, found, notes)
         shadowed += hidden_agents
-    return Extensions(skills, commands, agents, tuple(shadowed), tuple(dict.fromkeys(notes)))
+    return PromptFiles(skills, commands, agents, tuple(shadowed), tuple(dict.fromkeys(notes)))
 
 
-def with_nested(found: Extensions, nested: Sequence[Path], cwd: Path) -> Extensions:
-    """Return the extensions plus the skills of these nested folders.
+def with_nested(found: PromptFiles, nested: Sequence[Path], cwd: Path) -> PromptFiles:
+    """Return the files plus the skills of these nested folders.
 
     A skill with a taken name gets its folder as a prefix: `web/app:pdf`.
     """
     if not nested:
         return found
-    from agentcli.program.extensions.skills import FORM as SKILL_FORM
+    from agentcli.program.prompt_files.skills import FORM as SKILL_FORM
 
     skills, notes = dict(found.skills), [*found.notes]
     for folder in nested:

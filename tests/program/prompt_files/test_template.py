@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentcli.program.extensions.template import FileName, Shell, arguments, parse
+from agentcli.program.prompt_files.template import FileName, Shell, arguments, parse
 from tests.tables import each_row
 
 

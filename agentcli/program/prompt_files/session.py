@@ -12,9 +12,9 @@ from agentcli.agent.calls.call import Call, Run, Stage
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionPart
 from agentcli.agent.instructions import folders_to
-from agentcli.agent.ports import ApprovalRequest, Prompt, PromptExtensions, PromptSource, TurnGrants
-from agentcli.agent.project.extensions import Extensions, Skill, Template
+from agentcli.agent.ports import ApprovalRequest, Prompt, PromptSource, SessionPromptFiles, TurnGrants
 from agentcli.agent.project.places import programs
+from agentcli.agent.project.prompt_files import PromptFiles, Skill, Template
 from agentcli.agent.tool_context import offer
 from agentcli.context.inject import wrap
 from agentcli.core.errors import AgentError, InputError, ToolError
@@ -23,7 +23,7 @@ from agentcli.core.message import TYPED, Part, Text, ToolCall, ToolResult, remin
 from agentcli.core.text.words import instead, name_and_argument
 from agentcli.core.tool import UNKNOWN, ToolOutput
 from agentcli.permissions.rules import Rules, parse_rules
-from agentcli.program.extensions.discover import changes_since, with_nested
+from agentcli.program.prompt_files.discover import changes_since, with_nested
 from agentcli.system import probe
 from agentcli.system.regular_file import Unusable
 from agentcli.tools.skill import Skills
@@ -78,16 +78,16 @@ class NestedSkills(Stage):
 
 
 class Catalogue:
-    """Extensions of one session, searched at each prompt and in each folder of `skills` that its calls find."""
+    """Prompt files of one session, searched at each prompt and in each folder of `skills` that its calls find."""
 
     def __init__(self, core: SessionCore, skills: NestedSkills) -> None:
         self._core, self._skills = core, skills
-        self._found: Extensions | None = None
+        self._found: PromptFiles | None = None
         self._nested = len(skills.folders)
 
     @property
-    def found(self) -> Extensions:
-        """The extensions found by the last search."""
+    def found(self) -> PromptFiles:
+        """The files found by the last search."""
         if self._found is None:
             self._found = self._search()
         return self._found
@@ -109,10 +109,10 @@ class Catalogue:
         self._found = found = self._search()
         return [*filter(None, [self._changes(found)])] if found.skills.keys() != before.keys() else ()
 
-    def _search(self) -> Extensions:
-        return with_nested(self._core.setup.extensions(), self._skills.folders, self._core.ctx.cwd)
+    def _search(self) -> PromptFiles:
+        return with_nested(self._core.setup.prompt_files(), self._skills.folders, self._core.ctx.cwd)
 
-    def _changes(self, found: Extensions) -> str:
+    def _changes(self, found: PromptFiles) -> str:
         builder, setup = self._core.builder, self._core.setup
         delegates = any(setup.tools.traits.get(tool.name, UNKNOWN).behaviour.delegates for tool in builder.tools)
         agents = found.agents if setup.settings.agent.subagents and delegates else {}
@@ -124,8 +124,8 @@ BODY_CHARACTERS = 200_000
 """Characters of a skill's body at most."""
 
 
-class SessionExtensions(PromptExtensions):
-    """Extensions of one session. Subagents, and the prompts of servers, are services of the session."""
+class FoundPromptFiles(SessionPromptFiles):
+    """Prompt files of one session. Subagents, and the prompts of servers, are services of the session."""
 
     def __init__(self, core: SessionCore, catalogue: Catalogue) -> None:
         self._core, self._setup, self._catalogue = core, core.setup, catalogue
@@ -134,8 +134,8 @@ class SessionExtensions(PromptExtensions):
         self._uses = 0
 
     @property
-    def found(self) -> Extensions:
-        """The extensions found by the last search."""
+    def found(self) -> PromptFiles:
+        """The files found by the last search."""
         return self._catalogue.found
 
     @property
@@ -145,7 +145,7 @@ class SessionExtensions(PromptExtensions):
 
     def entry(self, name: str) -> Skill | Template | None:
         """Return the skill or command that the person means by `/name`."""
-        from agentcli.program.extensions.mentions import named
+        from agentcli.program.prompt_files.mentions import named
 
         found = named(self.found, name)
         return None if isinstance(found, Skill) and not found.for_person else found
@@ -154,7 +154,7 @@ class SessionExtensions(PromptExtensions):
         """Return the skills, and the commands of files, that a text mentions as `$skill` or `/name` anywhere, in order."""
         if "$" not in text and "/" not in text:
             return ()
-        from agentcli.program.extensions.mentions import MOST, mentions  # most prompts name none
+        from agentcli.program.prompt_files.mentions import MOST, mentions  # most prompts name none
 
         named_by = {one: self.entry(one.name) for one in mentions(text)}
         meant = [
@@ -302,9 +302,9 @@ class SessionExtensions(PromptExtensions):
     async def _with_command(
         self, command: Template, prompt: Prompt, before: tuple[Part, ...], rest: str, call_id: str
     ) -> Prompt:
-        from agentcli.program.extensions import commands
-        from agentcli.program.extensions.fill import Filler
-        from agentcli.program.extensions.template import arguments
+        from agentcli.program.prompt_files import commands
+        from agentcli.program.prompt_files.fill import Filler
+        from agentcli.program.prompt_files.template import arguments
 
         grants = await self._granted(command, call_id)
         self._core.approval.turn_rules = grants.rules
@@ -339,9 +339,9 @@ class SessionExtensions(PromptExtensions):
 
     async def _body(self, skill: Skill, given: str, call_id: str) -> str:
         """Return the body of a skill in its tags, with its folder and the names of its files."""
-        from agentcli.program.extensions import skills
-        from agentcli.program.extensions.fill import Filler
-        from agentcli.program.extensions.template import arguments
+        from agentcli.program.prompt_files import skills
+        from agentcli.program.prompt_files.fill import Filler
+        from agentcli.program.prompt_files.template import arguments
 
         try:
             parts = await asyncio.to_thread(skills.body_of, skill)
@@ -401,7 +401,7 @@ def _rule(allow: Sequence[str], deny: Sequence[str]) -> Rules:
         return Rules()
 
 
-class ExtensionsSession(SessionPart):
+class PromptFilesSession(SessionPart):
     """Skills, commands and kinds of agents in a session; nested skills only in a trusted folder."""
 
     name = "skills and commands"
@@ -410,9 +410,9 @@ class ExtensionsSession(SessionPart):
         workspace, trusted = core.setup.workspace, core.setup.permissions.trusted
         nested = NestedSkills(core.journal, workspace.cwd, workspace.resolved_roots if trusted else ())
         self._catalogue = Catalogue(core, nested)
-        extensions = SessionExtensions(core, self._catalogue)
+        found = FoundPromptFiles(core, self._catalogue)
         self.stages = [nested] if trusted else []
-        self.services = [offer(Skills, Skills(extensions.open_skill)), offer(PromptExtensions, extensions)]
+        self.services = [offer(Skills, Skills(found.open_skill)), offer(SessionPromptFiles, found)]
 
     async def fact(self) -> str:
         return await self._catalogue.refresh()

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.project.extensions import AgentKind
 from agentcli.agent.project.places import Place, find
+from agentcli.agent.project.prompt_files import AgentKind
 from agentcli.core.aliases import OPENCODE
-from agentcli.program.extensions import agents, commands
-from agentcli.program.extensions.commands import body_of, ending
-from agentcli.program.extensions.skills import check
+from agentcli.program.prompt_files import agents, commands
+from agentcli.program.prompt_files.commands import body_of, ending
+from agentcli.program.prompt_files.skills import check
 from agentcli.system.regular_file import Unusable
 from tests.tables import each_row
 

@@ -12,9 +12,9 @@ from agentcli.core.errors import InputError
 from agentcli.frontends.cli import run
 from agentcli.frontends.cli.plugin_contents import contents
 from agentcli.frontends.opening import project_of
-from agentcli.program.extensions.installed_plugins import Plugins
 from agentcli.program.options import Options
-from tests.program.extensions.test_installed_plugins import claude, home, written
+from agentcli.program.prompt_files.installed_plugins import Plugins
+from tests.program.prompt_files.test_installed_plugins import claude, home, written
 
 __all__ = ["home"]
 SKILL = "---\nname: {0}\ndescription: Does {0} in every way that there is.\n---\nDo {0}.\n"
@@ -47,7 +47,7 @@ def committed(folder: Path, *tags: str) -> str:
 
 
 def skills() -> list[str]:
-    return [*project_of(Options()).extensions.skills]
+    return [*project_of(Options()).prompt_files.skills]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_plugin_from_elsewhere_is_the_commit_that_the_marketplace_names(home: 
     committed(home / "other")
     source = {"source": "git-subdir", "url": f"file://{home}/other", "path": "deep", "ref": "v9", "sha": old}
     assert run(["plugins", "add", f"{market(home / 'm', source=source)}#else", "--yes"]) == 0
-    [skill] = project_of(Options()).extensions.skills.values()
+    [skill] = project_of(Options()).prompt_files.skills.values()
     assert (skill.name, skill.description) == ("elsewhere:pdf", "Reads.")
 
 
@@ -154,4 +154,4 @@ def test_a_source_that_is_gone_or_another_plugin_now_is_told_and_the_others_are_
     assert "tools-a: " in shown
     assert "is now the plugin other. Add that, and remove tools-b." in shown
     assert "Updated tools-c." in shown
-    assert "tools-c:new" in project_of(Options()).extensions.commands
+    assert "tools-c:new" in project_of(Options()).prompt_files.commands

@@ -16,8 +16,8 @@ from agentcli.core.event import ToolProgress
 from agentcli.core.message import GOES_ON, File, Part, Text, ToolCall
 from agentcli.core.tool import NO_OUTPUT
 from agentcli.permissions.rules import exact
-from agentcli.program.extensions.template import Argument, Arguments, FileName, Shell, Variable, takes_arguments
-from agentcli.program.extensions.template import Part as TemplatePart
+from agentcli.program.prompt_files.template import Argument, Arguments, FileName, Shell, Variable, takes_arguments
+from agentcli.program.prompt_files.template import Part as TemplatePart
 from agentcli.system import probe
 from agentcli.system.regular_file import Unusable
 

@@ -17,8 +17,8 @@ from agentcli.agent.project.instructions import Instructions, InstructionSet
 from agentcli.agent.project.places import Kind, Place, read_text
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
-from agentcli.program.extensions.plugin_source import marketplace
-from agentcli.program.extensions.skills import FILE as SKILL
+from agentcli.program.prompt_files.plugin_source import marketplace
+from agentcli.program.prompt_files.skills import FILE as SKILL
 from agentcli.system import probe
 from agentcli.system.regular_file import Unusable
 
