@@ -122,8 +122,8 @@ def _keys(program: Program) -> Iterator[Finding]:
         found = [name for name in names if program.given_env.get(name)]
         stored = "stored key" if any(program.env.get(name) for name in names) else ""
         advice = f"not set; `agentcli auth set {provider}` stores one, {' or '.join(names)} sets one"
-        fine = bool(found or stored) or provider not in used
-        yield Finding(f"key for {provider}", fine, found[0] if found else stored or advice)
+        if found or stored or provider in used:
+            yield Finding(f"key for {provider}", bool(found or stored), found[0] if found else stored or advice)
         if (vendor := PROVIDERS[provider]).extra and (found or stored) and not is_installed(vendor):
             cure = f"is not installed: {install_extra(vendor.extra)}"
             yield Finding(f"SDK of {provider}", False, cure)
@@ -188,7 +188,7 @@ def _endpoints(program: Program, live: bool) -> Iterator[Finding]:
         if settings.platform and not own:
             ok, result = True, "not contacted; its SDK knows the address"
         elif not own and needs_key(settings, program.env) and not credentials(settings, program.env):
-            ok, result = True, "not contacted: no key is set"
+            continue  # nobody uses it
         elif live:
             ok, result = reachability.answers(url, vendor.models_path, ANSWER_SECONDS)
         elif not own or reachability.proxied(url):

@@ -176,7 +176,7 @@ def test_the_doctor_names_what_is_missing(program: Program) -> None:
 
 def test_the_doctor_says_which_addresses_are_in_force_and_what_was_not_tried(program: Program) -> None:
     out = program.run("doctor").out
-    assert "endpoint of anthropic: https://api.anthropic.com: not contacted: no key is set" in out
+    assert "endpoint of anthropic" not in out
     keyed = Program(program.base, {"ANTHROPIC_API_KEY": "k"})
     assert "endpoint of anthropic: https://api.anthropic.com: not contacted (--live does)" in keyed.run("doctor").out
 
@@ -208,7 +208,7 @@ def test_the_doctor_asks_a_server_when_told_to_and_sends_no_key(program: Program
         asked = Program(program.base, {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "never-sent"})
         out = asked.run("doctor", "--live").out
         assert f"endpoint of anthropic: {server.url} (ANTHROPIC_BASE_URL): answers (" in out
-        assert "not contacted" in asked.run("doctor").out
+        assert "a server listens there" in asked.run("doctor").out
 
 
 def test_plans_and_comparisons_need_no_key(program: Program) -> None:

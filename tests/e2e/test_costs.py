@@ -84,7 +84,7 @@ def test_wrong_questions_are_usage_errors(program: Program) -> None:
 
 def test_without_anything_spent_it_says_so(program: Program) -> None:
     assert program.run("stats", "--by", "day").out == "Nothing spent yet.\n"
-    assert program.run("stats").out == "No sessions yet.\n"
+    assert program.run("stats").out == "No sessions. See `agentcli help sessions`.\n"
 
 
 @pytest.mark.full

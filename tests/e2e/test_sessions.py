@@ -275,7 +275,7 @@ def test_a_pinned_session_outlives_retention(program: Program) -> None:
 def test_what_was_deleted_is_listed_until_it_is_fetched_back(program: Program) -> None:
     first = say_once(program, "to be deleted")
     assert program.run("sessions", "delete", first).code == 0
-    assert program.run("sessions", "list").out.startswith("No sessions yet")
+    assert program.run("sessions", "list").out.startswith("No sessions of this project. See `agentcli help sessions`.")
     assert first in program.run("sessions", "list", "--trash").out
     missing = program.run("sessions", "delete", "--undo", first, "nope")
     assert (missing.code, missing.out) == (42, "")

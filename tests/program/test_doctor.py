@@ -144,3 +144,4 @@ def test_a_missing_key_is_a_warning_only_for_a_provider_that_a_session_would_use
     rows = [line for line in lines(tmp_path) if " key for " in line]
     lacking = {line.split("key for ")[1].split(":")[0] for line in rows if not line.startswith("ok")}
     assert {*lacking} & {"anthropic", "google", "openai"} == warned
+    assert len(rows) == len(warned) + bool(key)

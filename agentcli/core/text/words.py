@@ -15,6 +15,11 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun[:-1]}ies" if noun.endswith("ry") else f"{count:,} {noun}s"
 
 
+def none_of(things: str, topic: str) -> str:
+    """Return the text for an empty list: `No plugins. See `agentcli help plugins`.`"""
+    return f"No {things}. See `agentcli help {topic}`."
+
+
 def name_and_argument(line: str) -> tuple[str, str]:
     """Return the name and the argument of a line `/name argument`; either may be empty."""
     name, *rest = line.strip().removeprefix("/").split(None, 1) or [""]

@@ -11,6 +11,7 @@ from pathlib import Path
 from agentcli.agent.session import AgentSession
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe_line
+from agentcli.core.text.words import none_of
 from agentcli.features.checks.configured import Check, configured
 from agentcli.features.checks.session import SessionChecks
 from agentcli.features.checks.suggestions import Suggestion, suggestions
@@ -42,7 +43,7 @@ def lines(program: Project, session: AgentSession) -> list[str]:
     known = [f"{_entry(one.glob, one.command)}    # {_state(program, one, stopped)}" for one in configured(program)]
     new = suggested(program)
     if not known and not new:
-        return ["No checks. See `agentcli help checks`."]
+        return [none_of("checks", "checks")]
     more = (
         ["This project's own files suggest, for [checks] of your config.toml:", *map(_suggestion, new)] if new else []
     )

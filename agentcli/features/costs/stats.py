@@ -9,7 +9,7 @@ from typing import Any
 from agentcli.core.codec.encode import usage_to_json
 from agentcli.core.costs import CostSum, cost_chart, money
 from agentcli.core.dataclass import dataclass
-from agentcli.core.text.words import plural
+from agentcli.core.text.words import none_of, plural
 from agentcli.sessions.info import SessionInfo, local_day
 
 
@@ -50,7 +50,7 @@ def lines(stats: Stats) -> Sequence[str]:
     """Describe the totals to people, with a bar for each model, most used first, and for each day."""
     total = stats.total
     if not total.count:
-        return ["No sessions yet."]
+        return [none_of("sessions", "sessions")]
     head = f"{plural(total.count, 'session')}, {total.usage.total:,} tokens, {money(total.cost)}"
     return [head, "", "per model", *cost_chart(by_use(stats.models)), "", "per day", *cost_chart(stats.days)]
 

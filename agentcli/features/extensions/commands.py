@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.model import ToolSchema
 from agentcli.core.record import Settings
-from agentcli.core.text.words import plural
+from agentcli.core.text.words import none_of, plural
 from agentcli.features.extensions.loading import Extension
 from agentcli.features.extensions.run import LoadedRun, run_of
 from agentcli.program.commands import Context, Output, Said, command
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agentcli.core.tool import Tool
     from agentcli.program.program import Program
 
-NONE = "No extensions. See /help extensions."
+NONE = none_of("extensions", "extensions")
 
 
 @command("Extensions", at_once=True, values=("",))

@@ -15,6 +15,7 @@ from agentcli.agent.session import AgentSession
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import UsageError
 from agentcli.core.sanitise import safe_line
+from agentcli.core.text.words import none_of
 from agentcli.features.hooks.files import Hook, configured
 from agentcli.features.hooks.loaded import loaded, project_hooks
 from agentcli.features.hooks.settings import HookSettings
@@ -24,7 +25,7 @@ from agentcli.program.consent import decide, undecided
 from agentcli.program.feature import Row
 from agentcli.program.project import Project
 
-NO_HOOKS = "No hooks. See `agentcli help hooks`."
+NO_HOOKS = none_of("hooks", "hooks")
 
 
 @command("Extensions", at_once=True)

@@ -13,7 +13,7 @@ import typer
 
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import display_path, safe, safe_line
-from agentcli.core.text.words import instead
+from agentcli.core.text.words import instead, none_of
 from agentcli.features.mcp.transport import NAMES, STDIO, TRANSPORTS, Kind, reaching
 from agentcli.program.command_line import program_of
 from agentcli.program.command_line.flags import InFolder, Json
@@ -67,7 +67,7 @@ def list_servers(json: Json = False, cwd: InFolder = "", trust: Trust = False) -
             [[safe_line(str(row[key])) for key in ("name", "type", "starts", "source", "state")] for row in shown],
         )
     elif not unread(program):
-        say("No servers are configured here. `agentcli mcp add NAME -- COMMAND` adds one.")
+        say(none_of("MCP servers", "mcp"))
 
 
 @app.command("get")

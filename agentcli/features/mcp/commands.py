@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.errors import ConfigError, UsageError
 from agentcli.core.sanitise import display_path, safe_line
+from agentcli.core.text.words import none_of
 from agentcli.features.mcp.config import ServerDefinition
 from agentcli.features.mcp.run import servers_of
 from agentcli.features.mcp.run_servers import RunServers, unread
@@ -51,7 +52,7 @@ async def mcp(context: Context, argument: str) -> AsyncIterator[Output]:
     servers = context.session.core.setup.servers
     states = context.session.servers
     if not argument:
-        yield Said(_listed(states) or ["No MCP servers. See `agentcli help mcp`."])
+        yield Said(_listed(states) or [none_of("MCP servers", "mcp")])
         return
     action, _, name = argument.partition(" ")
     name = name.strip()

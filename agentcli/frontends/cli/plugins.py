@@ -8,6 +8,7 @@ import typer
 
 from agentcli.core.errors import InputError
 from agentcli.core.sanitise import safe_line
+from agentcli.core.text.words import none_of
 from agentcli.frontends.opening import project_of
 from agentcli.program.command_line.flags import Json
 from agentcli.program.command_line.output import confirmed, say_json
@@ -108,7 +109,7 @@ def list_plugins(json: Json = False) -> None:
         )
         return
     if not every:
-        print_styled([("No plugin was added.", "")])
+        print_styled([(none_of("plugins", "plugins"), "")])
         return
     columns = (Column("name", style="bold"), Column("state"), Column("from", wraps=True))
     states = [one.trouble or ("enabled" if one.enabled else "disabled") for one in every]

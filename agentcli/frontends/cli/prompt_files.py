@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentcli.core.sanitise import display_path, safe, safe_line
+from agentcli.core.text.words import none_of
 from agentcli.frontends.opening import project_of
 from agentcli.program.command_line.flags import InFolder, Json, Trust
 from agentcli.program.command_line.output import say_json
@@ -29,7 +30,7 @@ agents = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 @skills.command("list")
 def list_skills(json: Json = False, cwd: InFolder = "", trust: Trust = False) -> None:
     """List the skills available in this folder."""
-    _list([(one, one.place, one.folder) for one in _found(cwd, trust).skills.values()], json)
+    _list("skills", [(one, one.place, one.folder) for one in _found(cwd, trust).skills.values()], json)
 
 
 @skills.command("check")
@@ -52,7 +53,7 @@ def check_skill(folder: Annotated[str, typer.Argument(metavar="DIR", help="the f
 def list_agents(json: Json = False, cwd: InFolder = "", trust: Trust = False) -> None:
     """List the agents available in this folder."""
     found = _found(cwd, trust).agents.values()
-    _list([(one, one.place, one.file) for one in found if one.place and one.file], json)
+    _list("agents", [(one, one.place, one.file) for one in found if one.place and one.file], json)
 
 
 def _found(cwd: str, trust: bool) -> PromptFiles:
@@ -79,7 +80,7 @@ def _not_read(project: Project) -> list[str]:
     )
 
 
-def _list(found: Sequence[tuple[Skill | AgentKind, Place, Path]], json: bool) -> None:
+def _list(kind: str, found: Sequence[tuple[Skill | AgentKind, Place, Path]], json: bool) -> None:
     """Print each with its place and its own path."""
 
     if json:
@@ -87,7 +88,7 @@ def _list(found: Sequence[tuple[Skill | AgentKind, Place, Path]], json: bool) ->
         values = ((one.name, one.description, str(path), place.scope) for one, place, path in found)
         say_json([dict(zip(keys, each, strict=True)) for each in values])
     elif not found:
-        print_styled([("None found.", "")])
+        print_styled([(none_of(kind, kind), "")])
     else:
         columns = (Column("name", style="bold"), Column("from"), Column("description", wraps=True), Column("path"))
         rows = [(one.name, place.scope, one.description, display_path(path)) for one, place, path in found]

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agentcli.core.sanitise import safe
+from agentcli.core.text.words import none_of
 from agentcli.frontends.opening import project_of
 from agentcli.program.command_line.output import say, say_json
 from agentcli.program.command_line.printing import Column, on_terminal, print_table
@@ -69,7 +70,7 @@ def print_list(
     elif not infos and trash:
         say("The trash is empty.")
     elif not infos:
-        say("No sessions yet in this project. `agentcli` starts one; --all lists all projects.")
+        say(none_of("sessions of this project", "sessions"))
         if hint := about_gone_folders(context.store.root):
             say(hint)
     else:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentcli.agent.project.prompt_files import AgentKind, Skill, Template
 from agentcli.core.sanitise import display_path, safe_line
+from agentcli.core.text.words import none_of
 from agentcli.program.commands import Context, Item, Output, Said, command
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ async def skills(context: Context, _: str) -> AsyncIterator[Output]:
         f"{one.name} in {display_path(one.folder)} is shadowed." for one in found.shadowed if isinstance(one, Skill)
     ]
     lines = [_line(skill.name, skill.description, str(display_path(skill.folder))) for skill in found.skills.values()]
-    yield Said([*(lines or ["No skills found. See `agentcli help skills`."]), *hidden, *found.notes])
+    yield Said([*(lines or [none_of("skills", "skills")]), *hidden, *found.notes])
 
 
 @command("Extensions", at_once=True)
@@ -40,7 +41,7 @@ async def agents(context: Context, _: str) -> AsyncIterator[Output]:
     found = context.session.prompt_files.found
     hidden = [f"{one.name} in {_file(one)} is shadowed." for one in found.shadowed if isinstance(one, AgentKind)]
     lines = [_line(kind.name, kind.description, _file(kind)) for kind in found.agents.values()]
-    yield Said([*(lines or ["No agents but general and explore. See `agentcli help agents`."]), *hidden, *found.notes])
+    yield Said([*(lines or [none_of("agents but general and explore", "agents")]), *hidden, *found.notes])
 
 
 @command("Extensions", at_once=True)
@@ -60,7 +61,7 @@ async def plugins(context: Context, _: str) -> AsyncIterator[Output]:
         if one.place is not None and one.place.plugin:
             names.setdefault(one.place.plugin, []).append(one.name.partition(":")[2])
     lines = [f"{plugin}: {', '.join(brought)}" for plugin, brought in sorted(names.items())]
-    yield Said(lines or ["No plugins with skills, commands or agents. See `agentcli help plugins`."])
+    yield Said(lines or [none_of("plugins with skills, commands or agents", "plugins")])
 
 
 def items(session: AgentSession, taken: Container[str]) -> Sequence[Item]:

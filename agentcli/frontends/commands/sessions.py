@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentcli.core.errors import INTERRUPTED, AgentError, InputError, UsageError
-from agentcli.core.text.words import plural
+from agentcli.core.text.words import none_of, plural
 from agentcli.frontends.commands.base import CommandContext, terminal_command
 from agentcli.frontends.terminal.dialogs.dialogs import Filter, matching
 from agentcli.program.commands import Acted, Choice, Context, Item, Output, Said, command
@@ -143,7 +143,7 @@ async def sessions(context: Context, _: str) -> AsyncIterator[Output]:
         f"{each}  {stem(depth)}{_label(found[each])}  ({_detail(found[each])}{', open here' if each == here else ''})"
         for depth, each in tree
     ]
-    yield Said(lines or ["No sessions yet."])
+    yield Said(lines or [none_of("sessions", "sessions")])
 
 
 @command("Sessions", at_once=True)

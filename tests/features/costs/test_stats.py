@@ -34,7 +34,7 @@ def replies_counted(store: Store) -> tuple[float, float]:
 
 
 def test_without_a_session_there_are_no_empty_headings(tmp_path: Path) -> None:
-    assert lines(collect(Store(tmp_path / "sessions").list())) == ["No sessions yet."]
+    assert lines(collect(Store(tmp_path / "sessions").list())) == ["No sessions. See `agentcli help sessions`."]
 
 
 @pytest.mark.usefixtures("new_york")

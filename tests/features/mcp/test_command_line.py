@@ -104,7 +104,7 @@ def test_servers_of_a_folder_that_is_not_trusted_are_named_and_not_denied(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert invoke(["mcp", "list"]) == 0
-    assert "No servers are configured here" in capsys.readouterr().out
+    assert "No MCP servers. See `agentcli help mcp`." in capsys.readouterr().out
     assert invoke(["mcp", "add", "--scope", "project", "ours", "--", "run-it"]) == 0
     capsys.readouterr()
     assert invoke(["mcp", "list"]) == 0

@@ -121,7 +121,7 @@ def test_the_lists_name_what_they_leave_out_in_a_folder_that_is_not_trusted(
 ) -> None:
     assert run(["skills", "list", "-C", str(work)]) == 0
     told = capsys.readouterr()
-    assert told.out.strip() == "None found."
+    assert told.out.strip() == "No skills. See `agentcli help skills`."
     assert "not trusted: .claude/skills, .claude/commands, .gemini/commands. --trust reads them." in " ".join(
         told.err.split()
     )
