@@ -15,13 +15,14 @@ from agentcli.context.ledger.command_results import outcome
 from agentcli.context.policies import policy_named
 from agentcli.context.policies.plans import Plan
 from agentcli.context.policies.regions import heading, text_of
+from agentcli.context.pruning.blocks import Supersession, ViewBlocks
 from agentcli.context.room import compactions, due_prune, last_prune, prunes_of_turn
 from agentcli.context.settings import ContextSettings, PolicyName
 from agentcli.context.snapshot.form import render, trimmed
 from agentcli.context.snapshot.reconcile import from_ledger
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Calibrated
-from agentcli.context.view import after, replaced_key, view
+from agentcli.context.view import View, after, grown, replaced_key, view
 from agentcli.context.window import Window, limits_of, window_of
 from agentcli.core.dataclass import dataclass
 from agentcli.core.history import History, evolve, in_force
@@ -177,17 +178,17 @@ class _Player:
         self.broken: set[str] = set()
         self.now = 0.0
         self.futile = 0
-        self._seen: tuple[History, Window] | None = None
+        self._seen: tuple[History, Window, View] | None = None
+        self._known = Supersession(), ViewBlocks()
         self.edited = True
 
     @property
     def window(self) -> Window:
         """Window with the view of the current history, cached."""
         if self._seen is None or self._seen[0] is not self.history:
-            self._seen = (
-                self.history,
-                window_of(view(self.history), self.model, self.counter, self.settings, self.setup.traits),
-            )
+            shown = view(self.history) if self._seen is None else grown(self.history, self._seen[0], self._seen[2])
+            window = window_of(shown, self.model, self.counter, self.settings, self.setup.traits, *self._known)
+            self._seen = self.history, window, shown
         return self._seen[1]
 
     def add(self, record: Record) -> None:
