@@ -17,7 +17,7 @@ from agentcli.context.view import View, ViewMessage
 from agentcli.context.window import reply_tokens
 from agentcli.core.history import common
 from agentcli.core.mcp_servers import SEARCH, loaded_tools
-from agentcli.core.message import Part, Text, Thinking, ToolResult
+from agentcli.core.message import Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import (
     MOST_BREAKPOINTS,
     REPLY_TOKENS,
@@ -27,6 +27,7 @@ from agentcli.core.model import (
     RequestMessage,
     ToolSchema,
 )
+from agentcli.core.record import Prune
 
 MILESTONE = 2_000
 """Tokens of a tool result from which it may end a cached prefix."""
@@ -38,8 +39,12 @@ def breakpoints(
     model: ModelSpec,
     sizes: RequestSizes,
     milestone: int = MILESTONE,
+    edited: int = 0,
 ) -> tuple[Breakpoint, ...]:
     """Choose at most four places, in the order of the request.
+
+    `edited` is the first message that an edit has changed since the last request; 0: none. The part before it is still
+    in the cache. Only a place near its end finds it.
 
     The best places let the next request read most tokens. `head` are the tokens of system and tools, `milestone` the
     tokens from which a tool result is a milestone. No place is used for a prefix shorter than the model caches, nor for
@@ -48,7 +53,7 @@ def breakpoints(
     if not model.cache_explicit:
         return ()
     worth: dict[Breakpoint, float] = {}
-    for place, tokens, chance in _candidates(messages, head, model, sizes, milestone):
+    for place, tokens, chance in _candidates(messages, head, model, sizes, milestone, edited):
         if tokens >= model.cache_minimum:
             worth[place] = max(worth.get(place, 0.0), tokens * chance)
     chosen = sorted(worth, key=lambda place: -worth[place])[:MOST_BREAKPOINTS]
@@ -56,7 +61,7 @@ def breakpoints(
 
 
 def _candidates(
-    messages: Sequence[RequestMessage], head: int, model: ModelSpec, sizes: RequestSizes, milestone: int
+    messages: Sequence[RequestMessage], head: int, model: ModelSpec, sizes: RequestSizes, milestone: int, edited: int
 ) -> Iterator[tuple[Breakpoint, int, float]]:
     """Yield possible breakpoints, each with the tokens before it and the chance that the next request has the same ones."""
     # The chances estimate how likely the next edit is to spare each prefix. Every edit spares the system. A prune
@@ -68,7 +73,8 @@ def _candidates(
         # A lookup covers only `cache_lookback` blocks; an entry certainly exists at the end of the previous request.
         places.append((newest - 2, 0.97))
     places.append((sizes.snapshot, 0.99))
-    places.append((sizes.newest_result(milestone, newest - 1), 0.9))
+    # The place before an edit replaces a milestone. The system keeps its own, in case that entry has expired.
+    places.append((edited - 1, 1.0) if edited else (sizes.newest_result(milestone, newest - 1), 0.9))
     for number, chance in places:
         part = _last_markable(messages[number]) if 0 <= number < len(messages) else -1
         if part >= 0:
@@ -143,7 +149,9 @@ class Assembler:
     ) -> Request:
         """Return the next request: see `assemble`."""
         messages = self._repairer.repair(self._messages_of(view, model), model)
-        places = breakpoints(messages, counter.overhead(system, tools), model, counter.sizes(messages), milestone)
+        edited = _edited_since_reply(view) if len(messages) == len(view.messages) else 0
+        head, sizes = counter.overhead(system, tools), counter.sizes(messages)
+        places = breakpoints(messages, head, model, sizes, milestone, edited)
         reply = min(max_output, model.max_output, reply_tokens(model.window))
         searches = model.deferred_tools and any(tool.name == SEARCH for tool in tools)
         results = (part for message in messages for part in message.parts if isinstance(part, ToolResult))
@@ -162,6 +170,24 @@ class Assembler:
         self._messages = (*self._messages[:same], *(_message(message, model) for message in shown[same:]))
         self._shown, self._model = shown, model
         return self._messages
+
+
+def _edited_since_reply(view: View) -> int:
+    """Return the first message that the newest prune changed. Return 0 if a reply has come since."""
+    newest = view.prunes[-1] if view.prunes else None
+    reply = next((message.seq for message in reversed(view.messages) if message.role == "assistant"), 0)
+    if newest is None or newest.seq < reply or not isinstance(newest.body, Prune) or newest.body.by:
+        return 0
+    calls = frozenset(newest.body.cleared)
+    changed = (n for n, message in enumerate(view.messages) if any(map(calls.__contains__, _cleared(message))))
+    return next(changed, 0)
+
+
+def _cleared(message: ViewMessage) -> Iterator[str]:
+    """Yield the calls whose input or output is cleared in a message."""
+    for block in message.blocks:
+        if block.cleared and isinstance(block.part, ToolCall | ToolResult):
+            yield block.part.call_id
 
 
 def _without_bound(message: ViewMessage, view: View) -> ViewMessage:

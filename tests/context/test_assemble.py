@@ -13,7 +13,7 @@ from agentcli.context.view import view
 from agentcli.core.mcp_servers import LOADED, SEARCH
 from agentcli.core.message import Image, Message, Part, Text, Thinking, ToolResult
 from agentcli.core.model import Breakpoint, ModelSpec, Request, RequestMessage, ToolSchema
-from agentcli.core.record import Compaction, Undo
+from agentcli.core.record import Compaction, Prune, Undo
 from tests.context.made import call, history, prompt, reply, result, thought
 from tests.context.transcripts import MODEL, OTHER
 from tests.tables import each_row
@@ -108,6 +108,17 @@ def test_a_step_longer_than_the_look_back_finds_the_end_of_the_request_before_it
     assert before in made.breakpoints
     # From the newest breakpoint back to the former one there are more blocks than a lookup passes.
     assert len(made.messages[3].parts) + len(made.messages[4].parts) > MODEL.cache_lookback
+
+
+def test_the_request_after_an_edit_has_a_place_before_the_first_changed_message() -> None:
+    steps = [each for n in range(6) for each in (reply(call(f"c{n}")), result(f"c{n}", BIG))]
+    places = [point.message for point in request(prompt("hi"), *steps, Prune(("c3", "c2"), 0, "test")).breakpoints]
+    assert 5 in places
+    assert len(places) == 4
+    later = (prompt("hi"), *steps, Prune(("c3", "c2"), 0, "test"), reply("so"), prompt("and", 2))
+    by_provider = (prompt("hi"), *steps, Prune(("c3", "c2"), 0, "test", by="provider"))
+    for bodies in (later, by_provider):
+        assert 5 not in [point.message for point in request(*bodies).breakpoints]
 
 
 def test_a_breakpoint_never_falls_on_a_thought() -> None:
