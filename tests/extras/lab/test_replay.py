@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,21 @@ def test_each_prompt_is_paid_for_once(long_runs: dict[str, Played], policy: str)
     assert len(played.needs.needed) == len(played.needs.missed) == played.requests
     assert played.requests == long_runs["auto"].requests
     assert played.broken == ()
+
+
+@each_row("policy", ("auto", "gemini", "opencode"))
+def test_a_request_repeats_the_one_before_except_after_an_edit_and_each_call_in_it_has_one_answer(policy: str):
+    requests: list[Request] = []
+    played = replay(LONG.records, policy, SETUP, watch=lambda request, _: requests.append(request))
+    rewritten = [
+        later for former, later in pairwise(requests) if later.messages[: len(former.messages)] != former.messages
+    ]
+    assert 0 < len(rewritten) <= played.prunes + played.compactions
+    for request in requests:
+        parts = [part for message in request.messages for part in message.parts]
+        calls = [part.call_id for part in parts if isinstance(part, ToolCall)]
+        assert sorted(calls) == sorted(part.call_id for part in parts if isinstance(part, ToolResult))
+        assert len(set(calls)) == len(calls)
 
 
 def test_every_request_is_shown_to_who_watches_with_the_reply_to_it():
