@@ -15,6 +15,7 @@ from pathlib import Path
 from agentcli.permissions.paths import Workspace, entries_of, impossible
 from agentcli.permissions.shell.programs.known_programs import BUILTINS
 from agentcli.permissions.shell.syntax.parse import below, parse_word, parser
+from agentcli.permissions.shell.syntax.written_out import FINDING
 from agentcli.system.programs import located
 
 _LONGEST = 20_000
@@ -60,8 +61,6 @@ def _exists(word: str, places: Sequence[Path], workspace: Workspace) -> bool:
 Assignments = Mapping[str, str]
 _ASSIGNED = re.compile(r"""([A-Za-z_]\w*)=((?:[\w./,:@%+=-]|'[^'\n]*'|"[^"$`\\\n]*")*)""")
 _LEADING = re.compile(r"([A-Za-z_]\w*)=(\S*) ")
-_FINDING = re.compile(r"PATH|IFS|ENV|ZDOTDIR|FPATH|CDPATH|GLOBIGNORE|PS\d|PROMPT_COMMAND|BASH.*|SHELL.*|LD_.*|DYLD_.*")
-"""Variables with which the shell or the loader finds programs, scripts and libraries."""
 _UNNAMEABLE = re.compile(r"[\s*\\]")
 
 
@@ -100,7 +99,7 @@ def leading(given: Assignments, folders: Sequence[Path], workspace: Workspace) -
     """Return how a rule writes the variables set for a command; empty if none may."""
     words: list[str] = []
     for name, value in given.items():
-        if _FINDING.fullmatch(name):
+        if FINDING.fullmatch(name):
             return ""
         if _inert(value, folders, workspace):
             words.append(f"{name}=*")
@@ -124,7 +123,7 @@ def covers(named: Assignments, given: Assignments, folders: Sequence[Path], work
     """Return True if a rule contains exactly the variables that a command gets, and these values."""
     return named.keys() == given.keys() and all(
         _inert(value, folders, workspace)
-        if named[name] == "*" and not _FINDING.fullmatch(name)
+        if named[name] == "*" and not FINDING.fullmatch(name)
         else named[name] == value
         for name, value in given.items()
     )
@@ -135,7 +134,7 @@ def harmless_assignments(given: Assignments, folders: Sequence[Path], workspace:
 
     Their values name no program, file or code.
     """
-    return not any(_FINDING.fullmatch(name) for name in given) and all(
+    return not any(FINDING.fullmatch(name) for name in given) and all(
         _inert(value, folders, workspace) for value in given.values()
     )
 
