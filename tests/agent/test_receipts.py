@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agentcli.agent.check_commands import kinds_of
-from agentcli.agent.claims import claims
 from agentcli.agent.proof import Step
 from agentcli.agent.receipts import receipt
 from agentcli.core.event import Noticed, TurnEnded
@@ -20,65 +18,6 @@ EDIT = Step(edited="src/cart.py")
 DOCS = Step(edited="README.md")
 GREEN = Step("pytest -q", 0, "14 passed in 0.1s")
 RED = Step("pytest -q", 1, "1 failed, 13 passed in 0.1s")
-
-
-@each_row(
-    ("text", "kinds"),
-    [
-        ("All tests pass.", {"tests"}),
-        ("All 14 tests pass, lint is clean and the build succeeds.", {"tests", "lint", "build"}),
-        ("- **Tests:** 1274 pass, 0 fail. Lint: clean.", {"tests", "lint"}),
-        ("✅ Tests: ✓ | Lint ✓", {"tests", "lint"}),
-        ("Type checking passed.", {"lint"}),
-        ("It is fixed now.", {"fixed"}),
-        ("I verified it with the browser.", {"verified"}),
-        ("All checks pass.", {"checks"}),
-        ("Alle Tests bestehen, und der Build läuft ohne Fehler.", {"tests", "build"}),
-        ("Todas las pruebas pasan.", {"tests"}),
-        ("Tous les tests passent.", {"tests"}),
-        ("Все тесты проходят.", {"tests"}),
-        ("所有测试都通过了。", {"tests"}),
-        ("すべてのテストが通りました。", {"tests"}),
-        ("모든 테스트가 통과했습니다.", {"tests"}),
-        ("The tests do not pass yet.", set()),
-        ("2 tests fail, the others pass.", set()),
-        ("The tests should pass now.", set()),
-        ("Run `pytest` to see whether the tests pass.", set()),
-        ("I added tests for the cart.", set()),
-        ("Do all tests pass?", set()),
-        ("CI is green for the tests.", set()),
-        ("```\n14 tests passed\n```", set()),
-        ("Die Tests bestehen noch nicht.", set()),
-        ("测试没有通过。", set()),
-    ],
-)
-def test_a_claim_is_a_clause_that_says_that_something_holds(text: str, kinds: set[str]) -> None:
-    assert claims(text) == kinds
-
-
-@each_row(
-    ("command", "kinds"),
-    [
-        ("pytest -q", {"tests", "checks"}),
-        ("uv run python -m pytest tests/a.py", {"tests", "checks"}),
-        ("npm test", {"tests", "checks"}),
-        ("pnpm --filter api run test:unit", {"tests", "checks"}),
-        ("cargo test", {"tests", "build", "checks"}),
-        ("./scripts/run_tests.sh", {"tests", "checks"}),
-        ("make check", {"tests", "build", "lint", "checks"}),
-        ("npx tsc --noEmit", {"build", "lint", "checks"}),
-        ("npx eslint tests/", {"lint", "checks"}),
-        ("npm run build", {"build", "lint", "checks"}),
-        ("pip install pytest", set()),
-        ("npm ci", set()),
-        ("grep -rn pytest .", set()),
-        ("cat tests/test_a.py", set()),
-        ("pytest --collect-only", set()),
-        ("git add tests", set()),
-    ],
-)
-def test_a_command_runs_the_checks_that_its_program_is_for(command: str, kinds: set[str]) -> None:
-    assert kinds_of(command.split()) == kinds
 
 
 @each_row(

@@ -9,7 +9,6 @@ import pytest
 from agentcli.context.compaction_settings import LossSettings
 from agentcli.context.loss import expected_recalls, faded, is_worth, open_question, phase_end, priced, recall_cost
 from agentcli.context.policies import plan, plan_prune
-from agentcli.context.policies.auto import OPEN_QUESTION
 from agentcli.context.policies.plans import Plan
 from agentcli.context.pruning.plan import Pressure
 from agentcli.context.settings import ContextSettings
@@ -115,14 +114,6 @@ DEFAULT = LossSettings()
 
 def due(story: Story, loss: LossSettings = DEFAULT) -> Plan:
     return plan(window(story, loss))
-
-
-def test_a_question_of_the_model_keeps_the_window_as_it_is() -> None:
-    assert due(long_work(answer="Done.")).optional
-    waits = due(long_work(answer="(A) or (B)?"))
-    assert waits.trigger is None
-    assert OPEN_QUESTION in waits.reasons
-    assert due(long_work(answer="(A) or (B)?"), LossSettings(questions=False)).optional
 
 
 def test_also_at_the_soft_mark_a_question_is_answered_first_but_not_at_the_hard_one() -> None:

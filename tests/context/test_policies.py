@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from dataclasses import fields, replace
@@ -11,10 +10,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from agentcli.context.policies import POLICIES, plan, policy_named
-from agentcli.context.policies.gemini import split_point, under_pressure, weight
 from agentcli.context.policies.plans import Plan, compactable, split_plan
-from agentcli.context.policies.regions import EXHAUSTED, NOTHING_OLD, by_worth, regions
-from agentcli.context.pruning.blocks import clearable
 from agentcli.context.pruning.plan import warm_chance
 from agentcli.context.settings import POLICIES as NAMES
 from agentcli.context.settings import (
@@ -35,7 +31,6 @@ from agentcli.core.model import ModelSpec, Prices
 from agentcli.core.record import Carry, Compaction, Pin, Prune
 from agentcli.tools.registry import TRAITS
 from tests.context.story import Story
-from tests.counted import counted
 from tests.tables import each_row
 
 MODEL = ModelSpec("demo", "main", window=20_000, max_output=4_000)
@@ -85,49 +80,6 @@ def test_every_policy_of_the_settings_has_a_planner() -> None:
 # gemini
 
 
-def test_gemini_weighs_the_compact_json_in_utf_16_units() -> None:
-    story = Story()
-    story.user("hé漢🧪")
-    message = seen(story).messages[0]
-    assert weight(message) == len('{"role":"user","parts":[{"text":"hé漢🧪"}]}') + 1
-    story.does("read", "out", file_path="a")
-    call, result = seen(story).messages[1:]
-    assert weight(call) == len(
-        json.dumps(
-            {
-                "role": "model",
-                "parts": [{"functionCall": {"id": "call_1", "name": "read", "args": {"file_path": "a"}}}],
-            },
-            separators=(",", ":"),
-        )
-    )
-    assert weight(result) == len(
-        json.dumps(
-            {
-                "role": "user",
-                "parts": [{"functionResponse": {"id": "call_1", "name": "read", "response": {"output": "out"}}}],
-            },
-            separators=(",", ":"),
-        )
-    )
-
-
-def test_gemini_splits_at_the_first_user_message_with_seventy_percent_before_it() -> None:
-    story = talk(*[500] * 10)
-    # Ten equal messages: before the 8th (the user's, index 8) stand 80 %, before index 6 only 60 %.
-    assert split_point(seen(story).messages, 0.7) == 8
-    assert planned("gemini", story).split == 9
-
-
-def test_gemini_compares_with_at_least() -> None:
-    messages = seen(talk(100, 99, 100, 99)).messages
-    user, model = weight(messages[0]), weight(messages[1])
-    assert (user, model) == (weight(messages[2]), weight(messages[3]))
-    share = (user + model) / (2 * (user + model))
-    assert split_point(messages, share) == 2
-    assert split_point(messages, share + 0.001) == 4
-
-
 def test_gemini_compresses_everything_when_the_model_has_finished() -> None:
     story = talk(100, 5_000)
     made = planned("gemini", story)
@@ -172,11 +124,6 @@ def test_gemini_does_nothing_below_half_of_the_limit_unless_forced() -> None:
     assert SETTINGS.gemini.limits["gemini-1.5-pro"] == 2_097_152
 
 
-def test_gemini_is_pressed_by_a_message_of_more_than_95_percent_of_what_is_left() -> None:
-    assert under_pressure(96, 900, 1_000, SETTINGS.gemini)
-    assert not under_pressure(95, 900, 1_000, SETTINGS.gemini)
-
-
 # opencode
 
 
@@ -219,19 +166,6 @@ def test_opencode_obeys_the_switch() -> None:
 TIGHT = ContextSettings(regions=RegionSettings(keep_recent_tokens=1_000, keep_recent_turns=2))
 
 
-def test_regions_are_runs_of_old_outputs_and_the_largest_go_first() -> None:
-    story = Story()
-    story.user("go")
-    for size in (600, 14_000, 5_000, 9_000):
-        story.reads(f"{size}.txt", "word " * (size // 5))
-    for _ in range(3):
-        story.user("next")
-        story.says("ok")
-    found = regions(window(story, TIGHT))
-    assert [region.bytes for region in found] == [600, 14_000, 5_000, 9_000]
-    assert [region.bytes for region in by_worth(found, TIGHT.regions)] == [14_000, 9_000, 5_000, 600]
-
-
 def test_outputs_of_parallel_calls_are_one_region() -> None:
     story = Story()
     story.user("go")
@@ -259,19 +193,6 @@ def test_regions_leave_words_calls_pins_and_the_recent_part() -> None:
     assert set(gone) <= {f"call_{n}" for n in range(3, 10)}
     results = {record.seq for record in story.records if record.kind == "tool_result"}
     assert set(made.summarised) <= results
-
-
-def test_regions_speak_of_summaries_only_where_there_are_some() -> None:
-    fresh = planned("regions", talk(10, 10), model=replace(MODEL, window=200_000))
-    assert (fresh.trigger, fresh.reasons) == ("manual", (NOTHING_OLD,))
-    done = Story()
-    done.user("Read it.")
-    done.reads("f.py", "x" * 4_000)
-    done.says("Read.")
-    done.add(
-        Compaction("auto", "compressed", "regions", (3, 3), 1, replaced={"call_1": "[compacted summary of turns 1-1]"})
-    )
-    assert planned("regions", done, model=replace(MODEL, window=200_000)).reasons == (EXHAUSTED,)
 
 
 def test_regions_that_are_not_to_become_smaller_are_left_alone() -> None:
@@ -311,16 +232,6 @@ def test_regions_stop_at_the_aim() -> None:
     assert (
         planned("regions", story, TIGHT, model=replace(MODEL, window=int(before / 0.65)), forced=False).trigger is None
     )
-
-
-def test_a_short_recent_part_is_pinned_by_tokens_and_turns() -> None:
-    story = steps(6, 4_000)
-    wide = ContextSettings(regions=RegionSettings(keep_recent_tokens=10**9, keep_recent_turns=4))
-    assert planned("regions", story, wide, model=replace(MODEL, window=2_000)).reasons == (EXHAUSTED,)
-    for _ in range(4):
-        story.user("next")
-        story.says("ok")
-    assert planned("regions", story, wide, model=replace(MODEL, window=2_000)).regions
 
 
 # sliding
@@ -444,18 +355,6 @@ def test_auto_clears_what_was_queued_in_the_part_that_stays() -> None:
     assert set(made.cleared) < outdated
     assert "call_38" not in made.cleared
     assert "Will clear" in " ".join(made.reasons)
-
-
-def test_what_is_known_of_the_blocks_of_a_view_lasts_while_auto_plans() -> None:
-    story = steps(30, 1_500)
-    for n in range(8):
-        story.reads("same.py", f"v = {n}\n" * 300)
-    now = window(story)
-    outputs, outdated = len(now.blocks.outputs), dict(now.superseded.outputs)
-    assert plan(now, forced=True).cleared
-    with counted(clearable) as calls:
-        assert (len(now.blocks.outputs), now.superseded.outputs) == (outputs, outdated)
-    assert not calls
 
 
 def test_auto_says_with_numbers_that_there_is_too_little() -> None:
@@ -762,27 +661,6 @@ def test_what_a_summary_costs_besides_itself_decides_whether_an_early_compaction
     story, settings = long_talk(), with_settings({"auto.scratchpad": 1_000_000})
     assert early(story).does_something
     assert not early(story, settings).does_something
-
-
-@each_row(
-    ("text", "length"),
-    [("a🔥", 3), ("a\ud83d 漢", 9), ("\ud83d\udd25", 2), ("\x01\x7f\u2028", 8), ('"\\/', 5), ("\n\t\x1f", 10)],
-)
-def test_a_message_weighs_what_javascript_makes_of_it(text: str, length: int) -> None:
-    """As `JSON.stringify` of Node 20 has it: half a pair is escaped, a whole one is two units, most other signs are one."""
-    story = Story()
-    story.user(text)
-    assert weight(seen(story).messages[0]) == len('{"role":"user","parts":[{"text":""}]}') + length
-
-
-def test_whole_numbers_weigh_what_javascript_makes_of_them() -> None:
-    sizes = []
-    for number in (1.0, 1, 1.5):
-        story = Story()
-        story.user("Go.")
-        story.says("", story.call("wait", seconds=[number, {"n": True}]))
-        sizes.append(weight(seen(story).messages[1]))
-    assert sizes[0] == sizes[1] == sizes[2] - 2
 
 
 def test_a_split_frees_what_is_summarised_and_the_former_snapshot_and_adds_the_new_one() -> None:

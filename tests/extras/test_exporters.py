@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,9 @@ from typing import Any
 import pytest
 
 from agentcli.core.message import Message, Text, Thinking, ToolCall, ToolResult
-from agentcli.core.record import Body, Compaction, Undo
+from agentcli.core.record import Body, Compaction
 from agentcli.extras.exporters import claude_code, codex
-from agentcli.extras.exporters.conversation import UNANSWERED, Conversation, Summary, conversation
+from agentcli.extras.exporters.conversation import Conversation, conversation
 from agentcli.extras.importers.sessions import read
 from agentcli.sessions.in_memory import MemorySession
 from agentcli.sessions.info import SessionInfo, Times
@@ -68,54 +67,6 @@ def told(bodies: Sequence[Body]) -> list[tuple[Any, ...]]:
 def test_every_prompt_call_and_result_is_found_again_in_order(form: str, tmp_path: Path) -> None:
     ordered = (*WORK[:2], WORK[3], WORK[2], *WORK[4:])  # results in the order of their calls
     assert told(found_again(form, exported(*WORK), tmp_path)) == told(ordered)
-
-
-def test_claude_code_gets_its_own_tools_thoughts_and_chain() -> None:
-    entries = [json.loads(line) for line in claude_code.lines(exported(*WORK))]
-    assert entries[0] == {"type": "custom-title", "customTitle": "A name", "sessionId": exported(*WORK).id}
-    chain = entries[1:]
-    assert [entry["parentUuid"] for entry in chain] == [None, *(entry["uuid"] for entry in chain[:-1])]
-    [reply, *later] = [entry["message"]["content"] for entry in chain if entry["type"] == "assistant"]
-    assert [block.get("name", block["type"]) for block in reply] == ["thinking", "text", "Bash", "Edit"]
-    assert reply[0]["signature"] == "signed"
-    results = [entry["message"]["content"][0] for entry in chain[2:4]]
-    assert [(block["tool_use_id"], block.get("is_error")) for block in results] == [("c1", None), ("c2", True)]
-    assert later == [[{"type": "text", "text": "Not yet."}], [{"type": "text", "text": "Done: 2."}]]
-
-
-def test_the_files_lie_where_the_programs_look_for_them(tmp_path: Path) -> None:
-    whole = exported(*WORK)
-    assert claude_code.place(whole, {}, tmp_path) == tmp_path / f".claude/projects/-home-dev-my-shop-d/{whole.id}.jsonl"
-    name = f"rollout-2026-11-27T10-11-12-{whole.id}.jsonl"
-    assert codex.place(whole, {}, tmp_path) == tmp_path / ".codex/sessions/2026/11/27" / name
-    assert claude_code.place(whole, {"CLAUDE_CONFIG_DIR": "/c"}, tmp_path).is_relative_to("/c/projects")
-    assert codex.place(whole, {"CODEX_HOME": "/x"}, tmp_path).is_relative_to("/x/sessions")
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_a_call_without_a_result_gets_one_and_what_was_rewound_is_left_out(form: str, tmp_path: Path) -> None:
-    cut = exported(*WORK[:2], WORK[3], Message("user", (Text("Never mind."),)), Undo(3, "rewind"))
-    assert [row for row in told(found_again(form, cut, tmp_path)) if row[0] == "result"] == [
-        ("result", "c1", "1 failed"),
-        ("result", "c2", UNANSWERED),
-    ]
-    assert "Never mind." not in "".join(FORMS[form](cut))
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_a_compaction_is_one_there_too_with_the_summary_before_what_it_kept(form: str, tmp_path: Path) -> None:
-    summary = "<state_snapshot>\nThe tests are not to be touched.\n</state_snapshot>"
-    compaction = Compaction("manual", "compressed", "auto", (1, 5), 6, summary, tokens_before=900)
-    whole = exported(*WORK[:6], compaction, WORK[6])
-    kinds = [turn.body for turn in whole.turns]
-    [at] = [number for number, body in enumerate(kinds) if isinstance(body, Summary)]
-    assert kinds[at + 1 :] == [WORK[5], WORK[6]]
-    assert summary in kinds[at].text  # type: ignore[union-attr]
-    again = found_again(form, whole, tmp_path)
-    [found] = [body for body in again if isinstance(body, Compaction)]
-    assert "The tests are not to be touched." in found.snapshot
-    assert told(again)[0] == told(WORK[:1])[0]
-    assert told(again)[-2:] == told(WORK[5:])
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from agentcli.agent.project.places import Place, find
 from agentcli.agent.project.prompt_files import AgentKind
 from agentcli.core.aliases import OPENCODE
-from agentcli.program.prompt_files import agents, commands
-from agentcli.program.prompt_files.commands import body_of, ending
+from agentcli.program.prompt_files import agents
 from agentcli.program.prompt_files.skills import check
-from agentcli.system.regular_file import Unusable
 from tests.tables import each_row
 
 OWN = {own for own, _ in OPENCODE.values()}
@@ -28,43 +24,6 @@ def written(folder: Path, **files: str) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.with_suffix(".toml" if "prompt = " in text or "prompt=" in text else ".md").write_text(text)
     return folder
-
-
-def test_a_command_has_its_fields_from_its_head_and_its_text_anew_at_each_use(tmp_path: Path) -> None:
-    text = "---\nallowed-tools: Bash(git add:*), Read\ndescription: Commit\nargument-hint: [why]\nmodel: haiku\n---\n\nDo $0.\n"
-    written(tmp_path, git__commit=text)
-    (command,) = find(commands.FORM, [place(tmp_path)], [])[0].values()
-    assert (command.name, command.summary, command.hint) == ("git:commit", "Commit", "")
-    assert (command.allowed, command.model) == (("Bash(git add:*)", "Read"), "haiku")
-    written(tmp_path, git__commit="Later.")
-    assert body_of(command) == ("Later.",)
-    command.file.unlink()
-    with pytest.raises(Unusable):
-        body_of(command)
-
-
-def test_toml_commands_are_those_of_gemini_and_broken_ones_name_the_line(tmp_path: Path) -> None:
-    written(tmp_path, good='description = "G"\nprompt = "Do {{args}}"', bad='prompt = "x"\ndescription = \n')
-    (tmp_path / "none.toml").write_text('description = "no text"')
-    notes: list[str] = []
-    found, _ = find(commands.FORM, [place(tmp_path, ".gemini")], notes)
-    assert [*found] == ["good"]
-    assert notes[0].endswith("bad.toml line 2: Invalid value — left out.")
-    assert notes[1].endswith("none.toml: it has no prompt: left out.")
-
-
-def test_commands_of_a_plugin_have_its_name_before_theirs(tmp_path: Path) -> None:
-    written(tmp_path, commit="Commit.")
-    assert [*find(commands.FORM, [place(tmp_path, plugin="git-tools")], [])[0]] == ["git-tools:commit"]
-
-
-@pytest.mark.parametrize(
-    ("program", "text"), [(".claude", "\n\nARGUMENTS: a b"), (".gemini", "\n\n/x a b"), (".opencode", "\n\na b")]
-)
-def test_arguments_without_a_place_come_at_the_end(program: str, text: str, tmp_path: Path) -> None:
-    written(tmp_path, x='prompt = "Do."' if program == ".gemini" else "Do.")
-    command = find(commands.FORM, [place(tmp_path, program)], [])[0]["x"]
-    assert (ending(command, "a b"), ending(command, "")) == (text, "")
 
 
 def agent(tmp_path: Path, head: str, program: str = ".claude", notes: list[str] | None = None) -> AgentKind:
@@ -112,26 +71,6 @@ def test_the_last_entry_of_opencode_about_a_tool_counts(
     assert kind.tools == tools
     assert denied <= {*kind.denied}
     assert tools is not None or {name for name in kind.denied if name in OWN or name.startswith("mcp__")} == denied
-
-
-def test_an_agent_in_plan_mode_only_looks(tmp_path: Path) -> None:
-    written(tmp_path, one="---\nname: one\ndescription: d\npermissionMode: plan\n---\nYou.")
-    notes: list[str] = []
-    assert find(agents.FORM, [place(tmp_path)], notes)[0]["one"].only_looks
-    assert notes == []
-
-
-def test_an_agent_of_opencode_that_is_disabled_is_left_out(tmp_path: Path) -> None:
-    written(tmp_path, one="---\ndescription: d\ndisable: true\n---\nYou.")
-    assert not find(agents.FORM, [place(tmp_path, ".opencode")], [])[0]
-
-
-def test_an_agent_without_a_name_or_description_is_left_out(tmp_path: Path) -> None:
-    written(tmp_path, one="---\nname: x\n---\nYou.", two="You.")
-    notes: list[str] = []
-    assert not find(agents.FORM, [place(tmp_path)], notes)[0]
-    assert notes[0].endswith("has no description: left out.")
-    assert notes[1].endswith("has no name and no description: left out.")
 
 
 @each_row(

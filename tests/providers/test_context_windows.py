@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import threading
 from collections.abc import Iterator, Mapping
@@ -13,17 +12,15 @@ from typing import Any
 
 from agentcli.core.event import Warned
 from agentcli.core.message import Usage
-from agentcli.core.model import Request
-from agentcli.providers.capable import CapableModel
 from agentcli.providers.catalog import spec
 from agentcli.providers.connect import connect
 from agentcli.providers.context_windows import stated_window, window_in
 from agentcli.providers.endpoint_facts import EndpointMemory
-from agentcli.providers.scripted.model import Reply, ScriptedModel, say
+from agentcli.providers.scripted.model import Reply, say
 from agentcli.providers.settings import ProviderSettings
 from tests.agent.open_session import ended, open_session
 from tests.loopback import Asked, Loopback, Refuse
-from tests.providers.hearing import ONCE, request
+from tests.providers.hearing import ONCE
 from tests.providers.test_capabilities import said
 from tests.tables import each_row
 
@@ -110,23 +107,3 @@ def test_a_session_on_a_server_of_ones_own_learns_its_window_from_the_first_refu
         assert (session.core.model.window, session.core.model.window_stated) == (30_000, True)
         again = connect(found, settings["local"], {}, ONCE, memory=memory)
         assert again.spec.window == 30_000
-
-
-def test_the_window_with_which_a_model_was_loaded_counts_once_it_has_answered() -> None:
-    answers: dict[str, Any] = {"/api/show": {"model_info": {"llama.context_length": 131_072}}}
-
-    def loads_it(_: Request) -> Reply:
-        answers["/api/ps"] = {"models": [{"name": "small:latest", "context_length": 4_096}]}
-        return say("hi")
-
-    async def windows(url: str) -> list[int]:
-        found = spec("ollama/small")
-        model = CapableModel(ScriptedModel(found, loads_it), {}, EndpointMemory(), url)
-        await model.prepare()
-        before = model.spec.window
-        async for _ in model.stream(request(found, "hello")):
-            pass
-        return [before, model.spec.window]
-
-    with server(answers) as url:
-        assert asyncio.run(windows(url)) == [131_072, 4_096]

@@ -10,9 +10,6 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from agentcli.core.errors import InputError
-from agentcli.providers import model_figures, reachability
-from agentcli.providers.context_windows import stated_window
 from agentcli.providers.endpoint_asking import ask_all
 from agentcli.providers.settings import ProviderSettings
 
@@ -67,26 +64,3 @@ def test_a_question_that_is_not_answered_ends_in_time_with_the_name_of_the_endpo
         assert time.monotonic() - begun < 5
         assert asked.found is None
         assert asked.trouble.startswith("own ")
-
-
-def dripped(connection: socket.socket, over: threading.Event) -> None:
-    """A server that sends a byte of its head at a time."""
-    while not over.wait(0.02):
-        connection.sendall(b"H")
-
-
-@pytest.mark.parametrize("part", [b"", HEAD + b"\r\n"], ids=["head", "body"])
-def test_every_question_to_a_server_that_drips_ends_in_time(part: bytes) -> None:
-    def serve(connection: socket.socket, over: threading.Event) -> None:
-        connection.sendall(part)
-        dripped(connection, over)
-
-    with server(serve) as url:
-        began = time.monotonic()
-        with pytest.raises(InputError, match=r"it took longer than 0\.2 s"):
-            model_figures.read(f"{url}/list.json", 0.2)
-        assert stated_window(url, "m", None, 0.2) == 0
-        if not part:
-            assert reachability.answers(url, "/v1/models", 0.2) == (False, "nothing answers in time")
-            assert reachability.accepts(url, "/v1/models", {}, 0.2) == (None, "nothing answers in time")
-        assert time.monotonic() - began < 10

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,12 +14,9 @@ from inline_snapshot import snapshot
 
 from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import Breakpoint, Request, RequestMessage, ToolSchema
-from agentcli.providers.anthropic import request as anthropic
 from agentcli.providers.anthropic.request import to_wire
 from agentcli.providers.catalog import spec
-from agentcli.providers.google import request as google
-from agentcli.providers.google.api import GoogleApi
-from agentcli.providers.google.request import Former, countable, to_body
+from agentcli.providers.google.request import Former, to_body
 from agentcli.providers.scripted.model import say
 from agentcli.providers.settings import BUILT_IN, ProviderSettings
 from agentcli.providers.wire import DEEPEST, WireMessages, can_run, tokens, wire_id, wire_name
@@ -269,12 +266,6 @@ def test_a_mark_on_what_is_not_sent_moves_back_in_its_turn() -> None:
     assert ["cache_control" in block for block in wire["messages"][1]["content"]] == [True, False]
 
 
-def test_no_marks_where_the_server_has_no_cache() -> None:
-    settings = ProviderSettings("local", "anthropic", caching=False)
-    wire = to_wire(request(spec("opus"), "a", breakpoints=(Breakpoint(-1), Breakpoint(0))), settings)
-    assert "cache_control" not in str(wire)
-
-
 def test_ids_of_other_vendors_become_acceptable_and_stay_apart() -> None:
     strange = ["a.b:c", "a.b:d", "x" * 65, "ü"]
     made = {wire_id(each) for each in strange}
@@ -356,13 +347,6 @@ def test_a_budget_model_thinks_on_where_its_tool_loop_began_with_a_thought() -> 
     assert thinks(*step(1), RequestMessage("assistant", (Text("Done."),)), "And now?"), "a new prompt is a new turn"
 
 
-def test_the_beta_header_of_a_budget_model_joins_those_of_the_settings() -> None:
-    made = request(spec("claude-haiku-4-5"), "a", options={"thinking": True}, max_output=32_000)
-    settings = replace(BUILT_IN["anthropic"], beta_headers=("mine",))
-    assert to_wire(made, settings)["extra_headers"] == {"anthropic-beta": "mine,interleaved-thinking-2025-05-14"}
-    assert "extra_headers" not in to_wire(made, replace(settings, name="local"))
-
-
 def test_geminis_foreign_calls_carry_the_dummy_on_the_first_of_a_step_only() -> None:
     step = RequestMessage(
         "assistant", (ToolCall("1", "read", {}), ToolCall("2", "read", {})), "anthropic", "claude-opus-5-5"
@@ -386,17 +370,6 @@ def test_a_schema_that_the_plain_form_cannot_say_travels_as_it_is() -> None:
         ["parameters_json_schema"],
         [],
     ]
-
-
-def test_lone_surrogates_do_not_stop_a_request() -> None:
-    turns = (
-        "bad \ud800 text",
-        RequestMessage("assistant", (ToolCall("c", "r", {"a\ud800": ["\udfff"]}),)),
-        RequestMessage("user", (ToolResult("c", "r", "success", "\udfff"),)),
-    )
-    json.dumps(_wire("opus", *turns, system=("\ud800",)), ensure_ascii=False).encode("utf-8")
-    google = gemini_body(request(spec("flash"), *turns, system=("\ud800",)))
-    json.dumps(google, ensure_ascii=False, default=repr).encode("utf-8")
 
 
 def test_no_reply_may_be_longer_than_the_model_allows() -> None:
@@ -461,38 +434,6 @@ def test_a_gemini_request_is_the_one_that_the_sdk_would_make() -> None:
         assert ours.headers[header] == theirs.headers[header]
 
 
-def test_gemini_counts_a_history_with_pictures_and_signatures() -> None:
-    signed = Text("b", meta={"google": {"thought_signature": "+/8="}})
-    image = Image("image/png", "iVBORw==")
-    reply = RequestMessage("assistant", (signed,), "google", "gemini-3.8-flash")
-    made = request(spec("flash"), "a", reply, RequestMessage("user", (image,)))
-    with Loopback([], strict=False) as server:
-        assert asyncio.run(counted(GoogleApi(BUILT_IN["google"], "loopback-key", server.url), made))
-        sent = json.loads(server.asked[0].body)
-    assert sent == {"contents": countable(made)}
-    assert sent["contents"][-2:] == gemini_contents(made)[-2:]
-
-
-async def counted(api: GoogleApi, made: Request) -> int | None:
-    """The tokens of a request as an API counts them."""
-    found: int | None = await api.count(made)
-    await api.close()
-    return found
-
-
-def test_requests_at_the_same_time_share_the_connections_of_the_sdk() -> None:
-    async def run(server: Loopback) -> None:
-        api, made = GoogleApi(BUILT_IN["google"], "loopback-key", server.url), request(spec("flash"), "a")
-        for _ in range(3):
-            await asyncio.gather(api.count(made), api.count(made))
-        await api.close()
-
-    with Loopback([]) as server:
-        asyncio.run(run(server))
-        assert len(server.asked) == 6
-        assert server.connections <= 2
-
-
 async def heard(server: Loopback, made: Request) -> Heard:
     """The answer to a request through the product's own connection."""
     model = connected(server, made.model.name)
@@ -521,83 +462,7 @@ def test_older_geminis_get_pictures_after_all_responses() -> None:
         assert ("parts" in parts[0]["functionResponse"]) is (name == "flash")
 
 
-REMINDER = Text("<system-reminder>\nit rains\n</system-reminder>", True, "reminder")
-
-
-def test_reminders_travel_as_system_messages_only_where_the_model_takes_them() -> None:
-    turns = (
-        RequestMessage("user", (REMINDER, Text("Fix it."))),
-        RequestMessage("assistant", (Text("Yes."),)),
-        RequestMessage("user", (REMINDER,)),
-    )
-    known = to_wire(request(spec("anthropic/claude-opus-5"), *turns), BUILT_IN["anthropic"])
-    assert [message["role"] for message in known["messages"]] == ["user", "system", "assistant", "user"]
-    older = to_wire(request(spec("anthropic/claude-sonnet-5"), *turns), BUILT_IN["anthropic"])
-    assert [message["role"] for message in older["messages"]] == ["user", "assistant", "user"]
-    foreign = to_wire(request(spec("anthropic/claude-opus-5"), *turns), ProviderSettings("elsewhere", "anthropic"))
-    assert [message["role"] for message in foreign["messages"]] == ["user", "assistant", "user"]
-
-
-LONE = "half \ud83d of \udfff a pair"
-
-
-def _with_lone_surrogates_everywhere(name: str) -> Request:
-    """A request with lone surrogates in every text that it has."""
-    model = spec(name)
-    kind = model.kind
-    schema = {"type": "object", "description": LONE, "properties": {LONE: {"type": "string", "enum": [LONE]}}}
-    said = RequestMessage(
-        "assistant",
-        (
-            Thinking(LONE, "c2ln", {kind: {"thought_signature": "c2ln"}}),
-            Text(LONE, meta={"anthropic": {"type": "server_thing", "x": [LONE]}} if kind == "anthropic" else None),
-            ToolCall(
-                LONE, LONE, {LONE: [LONE, {LONE: LONE}]}, {kind: {"caller": LONE}} if kind == "anthropic" else None
-            ),
-        ),
-        model.provider,
-        model.id,
-    )
-    heard = RequestMessage(
-        "user", (ToolResult(LONE, LONE, "error", LONE), Text(LONE, synthetic=True, source="reminder"))
-    )
-    file = RequestMessage("user", (File("text/plain", LONE, LONE), Text(LONE)))
-    return request(model, file, said, heard, system=(LONE,), tools=(ToolSchema("read", LONE, schema),))
-
-
-@each_row("name", ["opus", "claude-haiku-4-5", "flash", "gemini-2.5-flash"])
-def test_lone_surrogates_never_leave_wherever_they_stand(name: str) -> None:
-    made = _with_lone_surrogates_everywhere(name)
-    settings = replace(BUILT_IN[made.model.provider], extra_body={"x": {LONE: LONE}})
-    if made.model.kind == "anthropic":
-        json.dumps(to_wire(made, settings), ensure_ascii=False).encode()
-    else:
-        json.dumps([gemini_body(made, settings), countable(made)], ensure_ascii=False).encode()
-
-
 # Bodies of requests: each field stands in them once, and what failed before leaves no trace.
-
-
-OWN = [{"role": "user", "content": "mine"}]
-
-
-def fields(body: bytes) -> Mapping[str, Any]:
-    """The fields of a body, none of which may stand in it twice."""
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        assert len({name for name, _ in pairs}) == len(pairs), pairs
-        return dict(pairs)
-
-    found: Mapping[str, Any] = json.loads(body, object_pairs_hook=once)
-    return found
-
-
-def test_messages_that_are_set_as_an_extra_field_are_sent_instead_of_ours() -> None:
-    settings = replace(BUILT_IN["anthropic"], extra_body={"messages": OWN})
-    body, _ = anthropic.to_body(request(spec("opus"), "hello"), settings, anthropic.Former())
-    assert fields(body)["messages"] == OWN
-    settings = replace(BUILT_IN["google"], extra_body={"contents": OWN})
-    assert google.to_body(request(spec("flash"), "hello"), settings, google.Former())["contents"] == OWN
 
 
 def test_after_a_message_that_could_not_be_formed_the_others_are_all_there() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -17,32 +17,18 @@ from hypothesis import strategies as st
 
 from agentcli.core.codec.encode import dumps
 from agentcli.core.errors import InputError, StoreError
-from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
+from agentcli.core.message import Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import (
-    KINDS,
     Body,
-    Checkpoint,
     Compaction,
     Failure,
-    FeatureState,
-    Pin,
     Prune,
     Record,
-    Retry,
-    Settings,
-    Title,
-    Todo,
-    TodoItem,
     Undo,
-    Unknown,
-    Unpin,
-    VerbatimText,
 )
-from agentcli.core.sanitise import is_safe
 from agentcli.extras.importers.sessions import Imported, read
 from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.exporting import ExportFormat, collect, export, export_pieces, fence
-from agentcli.sessions.exporting.html import plain
 from agentcli.sessions.exporting.rendering import (
     _PLAIN,
     HIGHLIGHT_LIMIT,
@@ -385,70 +371,6 @@ HOSTILE = "\"'><meta http-equiv=refresh content=0><zq onzq=1><!--"
 """Text that would begin a tag, an attribute or a comment if it were not escaped."""
 
 
-def hostile_copies(value: Any) -> Iterator[Any]:
-    """The value once for each string in it, with that one hostile."""
-    match value:
-        case str():
-            yield HOSTILE
-        case Mapping():
-            for name, inner in value.items():
-                yield {**{key: each for key, each in value.items() if key != name}, HOSTILE: inner}
-                yield from ({**value, name: copy} for copy in hostile_copies(inner))
-        case tuple() | list():
-            for index, inner in enumerate(value):
-                yield from ((*value[:index], copy, *value[index + 1 :]) for copy in hostile_copies(inner))
-        case _ if is_dataclass(value) and not isinstance(value, type):
-            for each in fields(value):
-                yield from (replace(value, **{each.name: copy}) for copy in hostile_copies(getattr(value, each.name)))
-        case _:
-            pass
-
-
-def every_kind() -> list[Body]:
-    """A record of every kind, with something in every field that an export may show."""
-    spoken = (Text("said", False, "reminder", {"a": "b"}), Text("note", True, "reminder"))
-    call = ToolCall("c", "edit", {"file_path": "a.py", "content": "x = 1", "edits": [{"old_string": "a"}]}, {"m": "n"})
-    image = Image("image/png", PNG, "a.png")
-    words = (VerbatimText(1, 1, "typed"),)
-    todo = (TodoItem("step", "pending", "doing it"),)
-    return [
-        Message("user", (*spoken, image, File("text/plain", "a.txt", "text")), 1),
-        Message("assistant", (Thinking("hm", "sig"), *spoken, call), 1, "p", "m", stop="end_turn", error="broke"),
-        ToolResult("c", "edit", "success", "out", True, "c.txt", "t", metadata={"diff": "-a\n+b"}, images=(image,)),
-        Compaction("auto", "compressed", "auto", (1, 1), 2, "what was", {"l": "m"}, words, words, model="m", note="n"),
-        Prune(("c",), 1, "old"),
-        Undo(9, "prune"),
-        Pin(1),
-        Unpin(1),
-        Retry(1, 1.0, "busy"),
-        Title("title", "name", "m"),
-        Todo(todo),
-        Checkpoint({"before": {"a": None}}),
-        Settings("m", "ask", "auto", ("system",), ({"name": "t"},), "why"),
-        FeatureState("goal", {"text": "all pass"}, "m"),
-        Failure("broke", "model"),
-        Unknown("newer", {"kind": "newer", "text": "t"}),
-    ]
-
-
-def test_no_string_of_any_kind_of_record_reaches_a_page_unescaped() -> None:
-    bodies = every_kind()
-    assert {type(body) for body in bodies} == {*KINDS, Unknown}
-    plain = collect(journal(*bodies))
-    tags = {tag for tag, _ in Page(export(plain, "html")).tags} | {"a", "strong", "em", "p", "code", "span"}
-    hostile = [replace(plain, info=info) for info in hostile_copies(replace(plain.info, title="t", directory="d"))]
-    for index, (record, data) in enumerate(plain.records):
-        for copy in hostile_copies(record):
-            hostile.append(replace(plain, records=(*plain.records[:index], (copy, data), *plain.records[index + 1 :])))
-    for source in hostile:
-        page = export(source, "html", redacted=False)
-        parsed = Page(page)
-        assert {tag for tag, _ in parsed.tags} <= tags
-        assert not [tag for tag, given in parsed.tags if any("zq" in name for name in given)]
-        assert [given.get("http-equiv") for tag, given in parsed.tags if tag == "meta"].count("refresh") == 0
-        assert "<!--" not in page
-
-
 def test_a_status_that_no_tool_ends_with_is_read_as_an_error(store: Store, tmp_path: Path) -> None:
     session = store.create(tmp_path)
     session.append(user("go"))
@@ -559,14 +481,6 @@ def test_names_of_files_and_functions_are_no_markup() -> None:
     assert not _PLAIN.fullmatch("I look at __init__.py.")
 
 
-@given(st.text(st.sampled_from("ab \n\t\x00\x1b[1m\x7f\xa0\u200b\ud800é"), max_size=24))
-def test_a_page_has_no_character_that_cannot_be_displayed(text: str) -> None:
-    found = plain(text)
-    assert is_safe(found)
-    assert "\x1b" not in found
-    assert plain(found) == found
-
-
 @pytest.mark.parametrize("form", ["md", "html"])
 def test_an_export_goes_out_while_its_records_are_read(form: ExportFormat) -> None:
     passed = []
@@ -644,17 +558,6 @@ def test_a_redacted_export_brings_records_of_another_form_into_its_own(store: St
     assert "one é" in whole
 
 
-@each_row(("run", "ticks"), [(0, 3), (2, 3), (3, 4), (50_000, 50_001)])
-def test_a_code_block_in_markdown_is_fenced_by_more_backticks_than_are_in_it(run: int, ticks: int) -> None:
-    text = f"a ` b {'`' * run} c"
-    assert fence(text) == f"{'`' * ticks}\n{text}\n{'`' * ticks}"
-
-
-def test_a_text_that_can_be_displayed_is_not_taken_apart() -> None:
-    text = "é = '日本'\n\tprint(é)  # 🙂\n"
-    assert plain(text) is text
-
-
 @pytest.mark.parametrize("form", ["html", "md"])
 def test_what_only_the_model_needs_is_not_exported_and_what_agentcli_added_is_named(form: str) -> None:
     hint = '\n[task(resume="s") goes on]'
@@ -667,3 +570,9 @@ def test_what_only_the_model_needs_is_not_exported_and_what_agentcli_added_is_na
     assert "Added by agentcli" in page
     assert "Found." in page
     assert "resume=" not in page
+
+
+@each_row(("run", "ticks"), [(0, 3), (2, 3), (3, 4), (50_000, 50_001)])
+def test_a_code_block_in_markdown_is_fenced_by_more_backticks_than_are_in_it(run: int, ticks: int) -> None:
+    text = f"a ` b {'`' * run} c"
+    assert fence(text) == f"{'`' * ticks}\n{text}\n{'`' * ticks}"

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from agentcli.core.text.encodings import decode, encode
 from agentcli.core.tool import ToolOutput
 from agentcli.tools.lib.matching import find
-from agentcli.tools.lib.replacement import replacement
 from agentcli.tools.registry import run, tools
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
@@ -258,24 +257,6 @@ def test_edits_of_one_file_from_many_threads_are_all_made(ctx: Bench) -> None:
 CHARACTERS = st.text(st.sampled_from("ab \t\n\r“\"'’-–é😀x"), max_size=60)
 
 
-@given(before=CHARACTERS, old=CHARACTERS, after=CHARACTERS, new=CHARACTERS)
-def test_an_applied_edit_changes_exactly_what_it_says(before: str, old: str, after: str, new: str) -> None:
-    assume(old)
-    text = before + old + after
-    assume(not (before.endswith("\r") and old.startswith("\n")) and not (old.endswith("\r") and after.startswith("\n")))
-    assume(text.find(old) == len(before))
-    matches, rung = find(text, old)
-    assert rung == "exact"
-    match = matches[0]
-    put_in = replacement(text, match, old, new)
-    assert text[match.start : match.end] == old
-    same_but_newlines = put_in.replace("\r\n", "\n").replace("\r", "\n") == new.replace("\r\n", "\n").replace(
-        "\r", "\n"
-    )
-    assert same_but_newlines
-    assert put_in == new or "\r" not in new
-
-
 @given(text=CHARACTERS, old=CHARACTERS)
 @example(text="a", old="a\r")
 def test_every_match_is_the_old_text_but_for_the_named_allowances(text: str, old: str) -> None:
@@ -284,14 +265,6 @@ def test_every_match_is_the_old_text_but_for_the_named_allowances(text: str, old
         assert 0 <= match.start < match.end <= len(text)
         found = text[match.start : match.end] + ("\n" if match.unended else "")
         assert _plain(found) == _plain(old)
-
-
-@given(text=CHARACTERS, old=CHARACTERS)
-@example(text="a", old="a\r")
-def test_an_edit_that_repeats_the_old_text_gives_the_file_back(text: str, old: str) -> None:
-    assume(old)
-    for match in find(text, old)[0]:
-        assert replacement(text, match, old, old) == text[match.start : match.end]
 
 
 def _plain(text: str) -> list[str]:

@@ -10,7 +10,6 @@ from typing import Any
 
 from agentcli.core.text.passage import Needles, OutOfTime, Passage, PassageRole
 from agentcli.core.tool import ToolLimits
-from agentcli.tools.lib.session_search import OTHER_WORDS
 from agentcli.tools.registry import run, tools
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
@@ -110,15 +109,6 @@ def test_words_are_found_in_any_order_and_form_and_within_names(call: Call, ctx:
             "[2 turn 1 assistant]",
             "The retries were merged into one place: _retryPolicy waits 250 ms.",
         ], words
-
-
-def test_a_page_without_a_place_that_has_most_of_the_words_asks_for_others(call: Call, ctx: Bench) -> None:
-    said(ctx, "assistant", "The session map never evicts its entries.")
-    for n in range(60):
-        said(ctx, "assistant", f"Part {n} is done; the removal of old files is next, and memory is fine.")
-    assert OTHER_WORDS in call("recall", pattern="leak because nothing is removed from the store").output
-    assert OTHER_WORDS not in call("recall", pattern="map evicts entries").output
-    assert OTHER_WORDS not in call("recall", pattern="evict").output
 
 
 def test_rare_words_count_more_than_frequent_ones_and_the_newer_comes_first_among_equals(
@@ -284,30 +274,9 @@ def test_places_with_the_exact_words_come_alone_and_the_newest_first(call: Call,
     assert "A store has a lock" not in page
 
 
-def test_other_wordings_are_searched_together_and_the_best_place_comes_first(call: Call, ctx: Bench) -> None:
-    said(ctx, "assistant", "The cache evicts entries once the map is full, least recently used first.")
-    said(ctx, "assistant", "The store of sessions is a folder with one file for each record.")
-    for n in range(30):
-        said(ctx, "assistant", f"Step {n}: the throwing of errors in the handler of requests is rewritten.")
-    poor = call("recall", pattern="throwing away old values when memory runs out")
-    assert OTHER_WORDS in poor.output
-    for separator in (" | ", "\n"):
-        wordings = ("throwing away old values", "cache evicts entries", "least recently used")
-        found = call("recall", pattern=separator.join(wordings))
-        assert found.output.startswith("[1 turn 1 assistant]"), found.output[:200]
-        assert OTHER_WORDS not in found.output
-        assert found.output.count("cache evicts entries") == 1, "near-equal hits are one"
-
-
 def test_a_text_of_many_lines_and_an_alternative_are_no_wordings(call: Call, ctx: Bench) -> None:
     lines = [f"line {n} of the pasted text" for n in range(9)]
     said(ctx, "user", "\n".join(lines))
     said(ctx, "user", "port 8080")
     assert call("recall", pattern="\n".join(lines)).output.startswith("[1 turn 1 user]")
     assert call("recall", pattern="nothing|8080").output.startswith("[2 turn 1 user]")
-
-
-def test_a_fruitless_search_asks_for_other_wordings(call: Call, ctx: Bench) -> None:
-    said(ctx, "user", "Hello.")
-    assert call("recall", pattern="zebra crossing").output.endswith(OTHER_WORDS)
-    assert OTHER_WORDS not in call("recall", pattern="zebra.*crossing").output

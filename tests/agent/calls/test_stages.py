@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.agent.calls.call import Call, Run, Stage, beginning, wrapped
+from agentcli.agent.calls.call import Call, beginning
 from agentcli.agent.calls.stages import INTERRUPTED, Finish, HookStage, Prepare, SandboxStage
 from agentcli.agent.ports import FoundTools
 from agentcli.agent.repeats import RepeatGuard
@@ -108,15 +108,6 @@ def test_a_result_is_recorded_under_the_name_that_the_model_used(tmp_path: Path)
     assert (entry.body.name, entry.body.metadata) == ("mcp_call", {"tool": "read"})  # type: ignore[union-attr]
 
 
-def test_a_denial_ends_a_call_and_its_reason_is_the_result() -> None:
-    call = beginning(READ, TOOLS["read"])
-    denied = call.decided(Decision("deny", "rule", "A rule forbids it"))
-    assert (denied.why_refused, denied.event is not None) == ("A rule forbids it", True)
-    assert denied.result is not None
-    assert (denied.result.status, denied.result.output) == ("denied", "A rule forbids it")
-    assert call.result is None
-
-
 def test_the_sandbox_of_a_command_that_only_reads_is_hardened_and_other_calls_have_none(tmp_path: Path) -> None:
     session = open_session(tmp_path, [])
     stage = SandboxStage(session.core.setup, session.core.approval)
@@ -134,30 +125,6 @@ def test_the_sandbox_of_a_command_that_only_reads_is_hardened_and_other_calls_ha
     ):
         ended(stage, run, call)
     assert [call.box.hardened for call in seen] == [True, False, False]
-
-
-def test_the_first_stage_is_the_outermost() -> None:
-    passed: list[str] = []
-
-    class Named(Stage):
-        def __init__(self, name: str) -> None:
-            self.name = name
-
-        def around(self, run: Run) -> Run:
-            async def ran(call: Call) -> Call:
-                passed.append(f"into {self.name}")
-                call = await run(call)
-                passed.append(f"out of {self.name}")
-                return call
-
-            return ran
-
-    async def tool(call: Call) -> Call:
-        passed.append("tool")
-        return call
-
-    asyncio.run(wrapped([Named("a"), Stage(), Named("b")], tool)(beginning(READ, TOOLS["read"])))
-    assert passed == ["into a", "into b", "tool", "out of b", "out of a"]
 
 
 def stage_of(folder: Path, event: str, said: Any) -> tuple[HookStage, Any]:

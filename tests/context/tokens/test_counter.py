@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import base64
 import gc
-import hashlib
 import math
 import statistics
 import struct
 import weakref
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +16,6 @@ from agentcli.context.settings import TiktokenSettings
 from agentcli.context.tokens.calibration import Calibration, Rate, from_json
 from agentcli.context.tokens.counter import RequestSizes, RunningSizes, TokenCounter, dimensions, image_tokens
 from agentcli.context.tokens.estimators import (
-    NO_VOCABULARY,
     VOCABULARIES,
     Calibrated,
     Chars4,
@@ -26,7 +23,6 @@ from agentcli.context.tokens.estimators import (
     Shannon,
     estimator,
     vocabularies,
-    vocabulary,
 )
 from agentcli.context.view import View, view
 from agentcli.core.history import History, evolve, fold
@@ -193,25 +189,6 @@ def test_system_and_tools_count_too() -> None:
     counter.use_model("m", ["s" * 400], tools)
     assert counter.head == 100 + math.ceil((4 + 395 + 17) / 4)
     assert counter.prompt(View(())) == counter.head
-
-
-def test_tiktoken_without_its_vocabulary_is_stood_in_for_and_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name, _ = VOCABULARIES["o200k_base"]
-    (tmp_path / name).write_bytes(b"not the vocabulary")
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    found = estimator("tiktoken")
-    assert (found.name, found.note) == ("calibrated", NO_VOCABULARY)
-    assert (tmp_path / name).read_bytes() == b"not the vocabulary"
-
-
-def test_a_vocabulary_counts_only_if_it_is_the_right_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
-    name, digest = VOCABULARIES["cl100k_base"]
-    assert len(digest) == len(hashlib.sha256().hexdigest())
-    (tmp_path / name).write_bytes(b"x")
-    assert vocabulary("cl100k_base", [tmp_path]) is None
 
 
 @REAL

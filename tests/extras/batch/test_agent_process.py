@@ -116,21 +116,6 @@ def attempted(work: Work, start: Callable[..., Awaitable[Agent]]) -> Row:
     return asyncio.run(run_attempt(work, asyncio.Event(), lambda row: row, start))
 
 
-@each_row(
-    ("check", "why"), [("yes", "printed more than 1,000,000,000 bytes"), ("sleep 600", "was stopped after 0.5 s")]
-)
-def test_a_check_ends_within_its_time_and_size(tmp_path: Path, check: str, why: str) -> None:
-    work = work_in(tmp_path)
-    task = replace(work.task, check=check, max_time=0.5 if "sleep" in check else None)
-    work = replace(work, start=Start(task), plan=replace(work.plan, boxed=False))
-    row = attempted(work, said(0))
-    assert (row.state, row.check, row.commit) == ("failed", 124, "")
-    assert why in row.why
-    kept = (work.folder / "check.txt").read_bytes()
-    assert len(kept) <= 10_001_000
-    assert why.encode() in kept
-
-
 def test_a_worktree_that_was_deleted_meanwhile_is_no_failure_of_the_task(tmp_path: Path) -> None:
     work = work_in(tmp_path)
     (repo := tmp_path / "repo").mkdir()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -122,22 +120,6 @@ def test_a_missing_key_stops_the_batch_after_one_task(tmp_path: Path) -> None:
     assert run(tmp_path / "out", Played(ended("passed")), tasks(20)) == 0
 
 
-def test_a_provider_that_refuses_for_the_time_being_is_asked_again_without_an_attempt(tmp_path: Path) -> None:
-    calls = {"left": 3}
-
-    def ends(work: Work) -> Row:
-        calls["left"] -= 1
-        return Row("", 0, "", "waiting" if calls["left"] >= 0 else "passed", tries=work.start.tries + 1)
-
-    played = Played(ends)
-    assert run(tmp_path / "out", played, tasks(1)) == 0
-    assert played.started == [("t0", 1)] * 4
-    assert (
-        run(tmp_path / "never", Played(lambda work: Row("", 0, "", "waiting", tries=work.start.tries + 1)), tasks(1))
-        == 1
-    )
-
-
 def test_a_file_stops_a_batch_and_it_goes_on_later(tmp_path: Path) -> None:
     out = tmp_path / "out"
 
@@ -171,22 +153,6 @@ def test_a_second_driver_and_a_changed_task_are_refused(tmp_path: Path) -> None:
     played = Played(ended("passed"))
     assert run(out, played, changed, retry=("t0",)) == 0
     assert played.started == [("t0", 2)]
-
-
-def test_attempts_are_made_together_and_the_smallest_patch_that_passed_counts(tmp_path: Path) -> None:
-    lines = {1: 9, 2: 5, 3: 7, 4: 1}
-
-    def ends(work: Work) -> Row:
-        attempt = work.start.attempt
-        return Row("", 0, "", "failed" if attempt == 4 else "passed", cost=0.1, patch_lines=lines[attempt])
-
-    played = Played(ends)
-    assert run(tmp_path / "out", played, tasks(1, attempts=4, check="x"), together=True, workers=8) == 0
-    assert (played.most, sorted(played.started)) == (4, [("t0", n) for n in (1, 2, 3, 4)])
-    state = load(tmp_path / "out").states["t0"]
-    assert (state.newest.attempt, state.cost) == (2, pytest.approx(0.4))
-    assert run(tmp_path / "out", again := Played(ends), tasks(1, attempts=4, check="x"), together=True) == 0
-    assert again.started == []
 
 
 def test_a_crash_of_the_driver_is_no_loss_of_the_task(tmp_path: Path) -> None:
@@ -250,16 +216,6 @@ def test_a_second_result_of_an_attempt_is_noted_as_a_duplicate(tmp_path: Path) -
     assert [row.state for row in rows(out)] == ["failed", "running", "duplicate"]
     [state] = fold(rows(out)).values()
     assert (state.state, state.newest.token, round(state.cost, 2)) == ("failed", "thought-dead", 0.03)
-
-
-def test_results_that_cannot_be_written_stop_the_batch_and_start_nothing_more(tmp_path: Path) -> None:
-    def full(work: Work) -> Row:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    played = Played(full)
-    with pytest.raises(StoreError, match=r"No space left on device\. Free some space, and run the batch again"):
-        run(tmp_path / "out", played, tasks(3), workers=1)
-    assert played.started == [("t0", 1)]
 
 
 def test_what_a_running_task_has_cost_is_shown_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,8 +18,7 @@ from agentcli.core.errors import InputError
 from agentcli.core.history import fold
 from agentcli.core.message import File, Image, Message, Text, Thinking, ToolResult, Usage
 from agentcli.core.record import Compaction, Failure, Record, Settings, Title, Todo, TodoItem
-from agentcli.extras.importers.sessions import Imported, Timed, read, recognise
-from agentcli.extras.importers.sessions.discover import candidates
+from agentcli.extras.importers.sessions import Imported, Timed, read
 from tests.sampling import sampled
 from tests.tables import each_row
 
@@ -37,34 +36,6 @@ def prompts(session: Imported) -> list[str]:
 
 def calls(session: Imported) -> list[tuple[str, Any]]:
     return [(call.name, dict(call.input)) for body in of(session, Message) for call in body.calls]
-
-
-@each_row(
-    ("name", "expected"),
-    [
-        ("claude-code.jsonl", "claude-code"),
-        ("gemini-cli.json", "gemini-cli"),
-        ("gemini-cli.jsonl", "gemini-cli"),
-        ("codex.jsonl", "codex"),
-        ("codex-early.jsonl", "codex"),
-        ("claude-code-2.1.197.jsonl", "claude-code"),
-        ("codex-0.169.0.jsonl", "codex"),
-        ("pi-0.74.2.jsonl", "pi"),
-        ("opencode-1.18.33.json", "opencode"),
-    ],
-)
-def test_a_file_is_recognised_by_what_stands_in_it(name: str, expected: str, tmp_path: Path):
-    anonymous = tmp_path / "session"
-    anonymous.write_bytes((SAMPLES / name).read_bytes())
-    assert recognise(anonymous) == expected
-
-
-def test_a_stranger_is_refused_as_one_whatever_is_chosen_in_it(tmp_path: Path):
-    stranger = tmp_path / "notes.json"
-    stranger.write_text('{"notes": []}\n')
-    for chosen in ("", "s"):
-        with pytest.raises(InputError, match="is not a session that can be imported"):
-            candidates(stranger, chosen=chosen)
 
 
 @each_row("name", ALL)

@@ -16,7 +16,7 @@ from agentcli.extras.lab.compare import COLUMNS, TENTHS, Report, compare
 from agentcli.extras.lab.demand import Needs
 from agentcli.extras.lab.page import html, svg_tenths
 from agentcli.extras.lab.plot import svg, text_plot
-from agentcli.extras.lab.points import points, svg_bars, text_bars
+from agentcli.extras.lab.points import points
 from agentcli.extras.lab.replay import Played, Setup
 from agentcli.tools.registry import TRAITS
 from tests.extras.lab.traces import Shape, trace
@@ -158,16 +158,6 @@ def test_a_policy_is_played_with_another_horizon() -> None:
     assert [each.policy for each in made.played["one"].values()] == ["auto", "auto@0"]
     with pytest.raises(ConfigError, match="auto@20"):
         compare({"one": records}, ["auto@soon"], setup)
-
-
-def test_the_price_is_drawn_as_a_bar_for_each_policy() -> None:
-    drawn = points({"auto": played("auto", 1.0), "auto@0": played("auto@0", 2.0), "op<en": played("op<en", 4.0)})
-    assert text_bars(drawn)[0].endswith(" $1.25 · 50.0% in view")
-    drawing = svg_bars(drawn, "a < b")
-    assert "@media(prefers-color-scheme:dark)" in drawing
-    assert 'fill="#' not in drawing
-    root = ElementTree.fromstring(drawing)
-    assert {"a < b", "auto", "auto@0", "op<en"} <= {element.text for element in root.iter()}
 
 
 def test_where_no_policy_acts_one_line_says_so() -> None:

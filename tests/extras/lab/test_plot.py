@@ -3,39 +3,11 @@
 from __future__ import annotations
 
 from agentcli.extras.lab.plot import svg, text_plot
-from agentcli.extras.lab.points import Point, numbers, svg_bars, text_bars
-
-POINTS = (Point("auto", 1, 0.5), Point("auto@0", 2, 0.9), Point("opencode", 4, 0.46))
 
 
 def shapes(image: str) -> list[str]:
     """The lines of an image between its style and its end."""
     return [line for line in image.splitlines() if not line.startswith(("<svg", "<style", "</svg"))]
-
-
-def test_the_price_of_each_policy_is_a_bar_with_its_figures() -> None:
-    assert text_bars(POINTS, width=48) == [
-        "auto      #### $1.00 · 50.0% in view",
-        "auto@0    ######## $2.00 · 90.0% in view",
-        "opencode  ############### $4.00 · 46.0% in view",
-        "",
-        "Price of the session with one recall for each miss, and the share of the needed names in view.",
-    ]
-    assert text_bars(POINTS, width=5)[2].count("#") == 10
-    assert text_bars([]) == ["Nothing to draw."]
-    assert numbers(POINTS) == {"auto": 0, "auto@0": 0, "opencode": 1}
-
-
-def test_each_policy_has_one_colour_and_the_oracle_is_grey() -> None:
-    drawn = shapes(svg_bars(POINTS, "Price", Point("with foresight", 1, 1.0)))
-    bars = [line for line in drawn if line.startswith("<rect") and "page" not in line]
-    assert bars == [
-        '<rect x="120" y="40" width="107.5" height="18" class="n0"/>',
-        '<rect x="120" y="68" width="215.0" height="18" class="n0"/>',
-        '<rect x="120" y="96" width="430.0" height="18" class="n1"/>',
-        '<rect x="120" y="124" width="107.5" height="18" class="bar"/>',
-    ]
-    assert '<text x="558.0" y="110" class="ink">$4.00 · 46.0% in view</text>' in drawn
 
 
 def test_letters_of_a_plot_stand_at_the_request_and_the_size() -> None:

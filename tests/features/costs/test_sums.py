@@ -15,12 +15,10 @@ from agentcli.core.record import Body, Compaction, Failure, Prune, Record, Setti
 from agentcli.core.subagent_result import spending
 from agentcli.features.costs.stats import counted
 from agentcli.features.costs.sums import By, Counted, Sum, sums, total
-from agentcli.features.costs.totals import as_text
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.store import Store
 from tests.agent.costs.test_turns import CLAUDE, SPECS, USAGES, Story
 from tests.sessions.bodies import reply, user
-from tests.tables import each_row
 
 INFO = SessionInfo("s", "p", "/home/me/work")
 
@@ -146,10 +144,3 @@ def test_a_damaged_record_costs_only_itself(tmp_path: Path) -> None:
     (broken,) = (store.folder(session.info) / "records").glob("000002-*")
     broken.write_text("{")
     assert total(sums([Counted(session.info, store.records(session.info))], "day", SPECS.get).values()).requests == 1
-
-
-@each_row("name", ["=1+1", "+1", "-1", "@SUM(A1)", "=cmd|' /C calc'!A0"])
-def test_no_name_becomes_a_formula(name: str) -> None:
-    assert as_text(name) == f"'{name}"
-    assert as_text("(replies)") == "(replies)"
-    assert "\n" not in as_text("a\nb")

@@ -14,7 +14,7 @@ from agentcli.core.mcp_servers import effective
 from agentcli.core.message import ToolCall
 from agentcli.features.mcp.config import CALL_TIMEOUT, FILE_BYTES, definition, parsed, project_definitions
 from agentcli.features.mcp.names import tool_name
-from agentcli.features.mcp.variables import MissingVariable, environment, expanded, variables
+from agentcli.features.mcp.variables import MissingVariable, expanded, variables
 from agentcli.permissions.rules import parse_rule
 from agentcli.system.regular_file import version
 from tests.tables import each_row
@@ -110,19 +110,6 @@ def test_the_settings_of_gemini_are_read_as_gemini_reads_them(tmp_path: Path) ->
     )
     (tmp_path / ".mcp.json").write_text('{"mcpServers": {"c": {"command": "x", "args": ["$FULL"]}}}')
     assert expanded(project_definitions(tmp_path).servers["c"], {"FULL": "full"}).args == ("$FULL",)
-
-
-def test_only_harmless_variables_of_ours_are_passed() -> None:
-    given = {
-        "PATH": "p",
-        "LC_ALL": "C",
-        "XDG_DATA_HOME": "d",
-        "https_proxy": "h",
-        "ANTHROPIC_API_KEY": "k",
-        "LD_PRELOAD": "l",
-        "SSL_CERT_FILE": "f",
-    }
-    assert set(environment(given)) == {"PATH", "LC_ALL", "XDG_DATA_HOME", "https_proxy", "SSL_CERT_FILE"}
 
 
 def test_what_is_approved_shows_all_that_is_started() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentcli.frontends.acp.diffs import TEXT_CHARACTERS, FileText, patched, text_of
-from agentcli.frontends.acp.tool_calls import diff_content, fenced, proposed_content
+from agentcli.frontends.acp.tool_calls import diff_content, proposed_content
 from agentcli.tools.lib.diff import unified
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "c", "", "- d", "@@ -1 +1 @@", "\\ e"]), max_size=30).flatmap(
@@ -44,7 +44,3 @@ def test_what_is_no_text_or_too_long_is_not_sent_whole(tmp_path: Path) -> None:
 def test_a_new_file_has_no_old_text() -> None:
     content = proposed_content(Path("/f"), FileText(), unified("", "new\n", "f", created=True).text)
     assert (content.type, content.old_text, content.new_text) == ("diff", None, "new\n")  # type: ignore[union-attr]
-
-
-def test_a_fence_is_longer_than_any_within() -> None:
-    assert fenced("````\nx\n````") == "`````\n````\nx\n````\n`````"

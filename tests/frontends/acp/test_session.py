@@ -20,7 +20,6 @@ from acp.schema import (
     TextResourceContents,
 )
 
-from agentcli.frontends.acp.agent import PAGE, SESSIONS
 from agentcli.providers.scripted.model import say
 from tests.features.mcp import fake_server
 from tests.frontends.acp.editor import Editor, Json, editing, in_loop
@@ -386,15 +385,6 @@ async def test_the_first_message_names_what_an_untrusted_folder_does_not_load(tm
 
 
 @in_loop
-async def test_there_is_a_limit_to_open_sessions(tmp_path: Path) -> None:
-    assert SESSIONS == 20
-    async with editing(tmp_path, {"text": "ok"}, most=1) as editor:
-        await editor.new()
-        with pytest.raises(RequestError, match="close one first"):
-            await editor.new()
-
-
-@in_loop
 async def test_a_failed_turn_is_an_error_and_a_limit_a_stop_reason(tmp_path: Path) -> None:
     fault: dict[str, Any] = {"cause": "bad_request", "message": "no such thing", "status": 400}
     async with editing(tmp_path, {"fault": fault}) as editor:
@@ -409,20 +399,6 @@ async def test_half_a_surrogate_pair_does_not_break_a_message(tmp_path: Path) ->
     replies = [{"text": "\ud83d", "calls": [{"name": "bash", "input": {"command": "echo '\ud83d'"}}]}, {"text": "ok"}]
     async with editing(tmp_path, *replies) as editor:
         assert await editor.say(await editor.new(), "hi") == "end_turn"
-
-
-@pytest.mark.slow
-@in_loop
-async def test_a_list_has_pages(tmp_path: Path) -> None:
-    async with editing(tmp_path, {"text": "ok"}) as editor:
-        for _ in range(PAGE + 2):
-            session = await editor.new()
-            await editor.say(session, "hi")
-            await editor.connection.close_session(session_id=session)
-        first = await editor.connection.list_sessions(cwd=str(editor.work))
-        rest = await editor.connection.list_sessions(cwd=str(editor.work), cursor=first.next_cursor)
-        assert (len(first.sessions), len(rest.sessions), rest.next_cursor) == (PAGE, 2, None)
-        assert not {each.session_id for each in first.sessions} & {each.session_id for each in rest.sessions}
 
 
 @in_loop

@@ -10,12 +10,10 @@ import pytest
 
 from agentcli.agent.ports import Prompt
 from agentcli.core.message import Message, Text
-from agentcli.frontends.commands.notes import with_line
 from agentcli.frontends.opening import program_of
 from agentcli.program.options import Options
 from tests.frontends.terminal.contexts import ScriptedContext
 from tests.frontends.terminal.slash import type_
-from tests.tables import each_row
 
 
 @pytest.fixture
@@ -115,17 +113,3 @@ def test_reload_says_what_has_changed(context: ScriptedContext, tmp_path: Path) 
     text = "\n".join(type_(context, "/memory reload"))
     assert f"New: {tmp_path / 'work'}/AGENTS.local.md" in text
     assert "more.md" in text
-
-
-@each_row(
-    ("before", "after"),
-    [
-        ("", "## Notes\n\n- new\n"),
-        ("# Project\n\nUse make.", "# Project\n\nUse make.\n\n## Notes\n\n- new\n"),
-        ("## Notes\n\n- old\n", "## Notes\n\n- old\n- new\n"),
-        ("## Notes\n- old\n\n## Build\nmake\n", "## Notes\n- old\n- new\n\n## Build\nmake\n"),
-        ("## Notes\n", "## Notes\n\n- new\n"),
-    ],
-)
-def test_a_line_goes_to_the_end_of_the_notes(before: str, after: str) -> None:
-    assert with_line(before, "new") == after

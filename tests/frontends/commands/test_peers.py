@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentcli.frontends.commands.peers import INSTEAD, SAME
-from agentcli.frontends.commands.registry import built_in_commands
 from agentcli.frontends.commands.unknown import no_command
-from agentcli.frontends.features import FEATURES
 from tests.frontends.terminal.contexts import ScriptedContext
 from tests.frontends.terminal.slash import COMMANDS, type_
 
@@ -20,15 +18,6 @@ def test_a_name_is_of_one_kind_and_leads_to_a_command_of_ours() -> None:
         COMMANDS.all[command].check(argument, command)
     for name in (*SAME, *INSTEAD):
         assert COMMANDS.known_as(name) not in COMMANDS.all, f"/{name} is ours"
-
-
-def test_a_name_of_another_agent_does_the_thing_and_says_our_name_once() -> None:
-    context = ScriptedContext()
-    commands = built_in_commands(FEATURES)
-    assert type_(context, "/hotkeys")[0] == "/hotkeys is /keys here."
-    assert type_(context, "/hotkeys") == type_(context, "/keys")
-    assert commands.acts_at_once("/hotkeys")
-    assert not commands.acts_at_once("/thinking high")
 
 
 def test_plan_switches_the_mode_and_takes_no_prompt() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 import socket
 import stat
 from pathlib import Path
@@ -35,18 +34,6 @@ def test_one_server_listens_in_a_state_folder_and_the_next_one_after_its_end(tmp
     if is_private(now):
         remove_socket(now)
         assert not now.parent.exists()
-
-
-@pytest.mark.slow
-def test_a_long_path_of_the_state_folder_prevents_neither_serve_nor_its_links(tmp_path: Path) -> None:
-    program = Program(tmp_path, {"XDG_STATE_HOME": str(tmp_path / ("s" * 120))})
-    with Serving(program) as server:
-        bound = (Path(program.more["XDG_STATE_HOME"]) / "agentcli/serve" / SOCKET).readlink()
-        assert bound.exists()
-        assert server.link.startswith(server.base)
-        server.process.send_signal(signal.SIGTERM)
-        server.process.wait(10)
-        assert not bound.parent.exists()
 
 
 @pytest.mark.slow

@@ -12,9 +12,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.frontends.terminal.render.facts import Status
-from agentcli.frontends.terminal.render.status_line import status_line
 from agentcli.frontends.terminal.status_command import SHOWN, Line, coloured, facts, printed
-from agentcli.frontends.terminal.style import DARK, PLAIN
 from agentcli.providers.scripted.model import say
 from agentcli.system.cells import ESCAPE
 from tests.agent.open_session import open_session, say_to
@@ -84,18 +82,6 @@ def test_a_line_keeps_its_colours_and_is_cut() -> None:
         == "\x1b[1;31mred\x1b[0m \\x1b]8;;http://evil\\x07x\x1b[0m"
     )
     assert len(ESCAPE.sub("", coloured("\x1b[31m" + "x" * 10_000))) == SHOWN
-
-
-def test_the_line_is_cut_before_it_is_dropped_and_plain_without_colours() -> None:
-    status = Status(
-        model="a/b", mode="ask", used=1, usable=9, branch="main", extra="\x1b[32m" + "long " * 30 + "\x1b[0m"
-    )
-    row = status_line(status, 60, DARK)
-    assert "\x1b[32mlong long" in row
-    assert "…" in row
-    assert "main" not in row
-    assert "\x1b[32m" not in status_line(status, 60, PLAIN)
-    assert "long long" in status_line(status, 60, PLAIN)
 
 
 def test_the_facts_have_the_keys_of_claude_code(tmp_path: Path) -> None:

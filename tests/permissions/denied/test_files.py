@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -386,14 +386,6 @@ def test_a_repository_that_git_cannot_read_counts_as_one_that_holds_some(reposit
     (repository.cwd / ".git/index").write_bytes(b"no index")
     broken = held(repository)
     assert (broken.any, broken.known) == (True, False)
-
-
-@each_row(
-    ("given", "any_"),
-    [({}, False), ({"names": frozenset({"a"})}, True), ({"known": False}, True), ({"blobs": frozenset({"a"})}, False)],
-)
-def test_a_repository_holds_some_if_it_names_some_or_is_not_known(given: Mapping[str, Any], any_: bool) -> None:
-    assert Held(Path("/"), (), **given).any is any_
 
 
 @each_row(

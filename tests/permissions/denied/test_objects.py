@@ -10,9 +10,7 @@ import pytest
 
 from agentcli.core.record import Mode
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.shell.programs.git_table import path_named
 from tests.permissions.denied.test_commands import bash, git, tracked, workspace
-from tests.tables import each_row
 
 __all__ = ["tracked", "workspace"]
 
@@ -148,28 +146,6 @@ def test_an_abbreviation_with_several_meanings_counts_as_denied(tracked: Workspa
         (tracked.cwd / f"src/{each}.py").write_text(f"n = {each}\n")
     git("add -A", tracked.cwd)
     assert bash(f"git show {short} -- src", tracked, "yolo").decision == "deny"
-
-
-@each_row(
-    ("revision", "path"),
-    [
-        ("HEAD:a", "a"),
-        ("HEAD:a:b", "a:b"),
-        (":a", "a"),
-        (":0:a", "a"),
-        (":4:a", "4:a"),
-        ("HEAD@{10:00}:a", "a"),
-        ("HEAD@{10:00}", None),
-        ("HEAD^{/a:b}", None),
-        (":/a", None),
-        (":/a:b", None),
-        ("HEAD", None),
-        ("HEAD:", ""),
-        ("}:a", "a"),
-    ],
-)
-def test_the_path_of_a_revision_is_read_as_git_reads_it(revision: str, path: str | None) -> None:
-    assert path_named(revision) == path
 
 
 @pytest.mark.parametrize("command", ["git show ':/first'", "git show {env} -- src", "git show '{env}^{}' -- src"])

@@ -9,10 +9,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from agentcli.permissions.network.hosts import Hosts, host_name, hosts_in
 from agentcli.permissions.network.proxy import MOST_SENT, Proxy, server_name
-from agentcli.permissions.rules import parse_rules
-from tests.tables import each_row
 
 PUBLIC, OTHER = "93.184.215.14", "93.184.215.15"
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
@@ -270,41 +267,6 @@ def test_a_hello_in_pieces_is_read_to_its_end() -> None:
     whole = hello("good.example.org")
     assert [server_name(whole[:at]) for at in range(len(whole))] == [None] * len(whole)
     assert server_name(whole) == "good.example.org"
-
-
-@each_row(
-    ("host", "verdict"),
-    [
-        ("good.example.org", "allow"),
-        ("a.docs.example.org", "allow"),
-        ("docs.example.org", "ask"),
-        ("bad.docs.example.org", "deny"),
-        ("git.example.com", "allow"),
-        ("registry.example.com", "allow"),
-        ("other.example.com", "ask"),
-    ],
-)
-def test_rules_then_remotes_then_registries_decide_about_a_host(host: str, verdict: str) -> None:
-    rules = parse_rules(
-        allow=["network(good.example.org)", "network(*.docs.example.org)"], deny=["network(bad.docs.example.org)"]
-    )
-    hosts = Hosts(rules, frozenset({"git.example.com"}), frozenset({"registry.example.com"}))
-    assert hosts.verdict(host)[0] == verdict
-
-
-def test_hosts_are_found_in_settings_of_git_and_package_managers() -> None:
-    texts = [
-        "[remote]\n\turl = git@git.example.com:a/b.git",
-        "https://user:key@registry.example.org/simple",
-        "http://127.0.0.1:99/",
-        "https://localhost/",
-    ]
-    assert hosts_in(texts) == {"git.example.com", "registry.example.org"}
-
-
-def test_a_host_has_one_form() -> None:
-    assert host_name("Good.Example.ORG.") == "good.example.org"
-    assert host_name("xn--bcher-kva.example") == "xn--bcher-kva.example"
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ import pytest
 
 from agentcli.core.record import Checkpoint, Record
 from agentcli.sessions.checkpoints.checkpoints import Checkpoints, Restored
-from agentcli.sessions.checkpoints.file_states import Kind, StateReader, plain_listing
-from agentcli.sessions.checkpoints.objects import Objects
+from agentcli.sessions.checkpoints.file_states import Kind
 from agentcli.sessions.checkpoints.undo import Taking, batches, to_redo, to_rewind, to_undo
 from agentcli.sessions.settings import CheckpointLimits
 from tests.sessions.disks import Hasty
@@ -275,31 +274,6 @@ def test_sessions_of_a_project_share_what_is_equal(work: Work, tmp_path: Path) -
         files.append(sorted(path for path in (tmp_path / name / "objects").rglob("*") if path.is_file()))
     assert len(files[0]) == 2
     assert all(one.samefile(two) for one, two in zip(*files, strict=True))
-
-
-class Counting(Objects):
-    """Counts how many contents it is given."""
-
-    count = 0
-
-    def keep(self, data: bytes, durable: bool = False) -> str:
-        self.count += 1
-        return super().keep(data, durable)
-
-
-def test_a_file_is_read_again_only_when_it_changed(tmp_path: Path) -> None:
-    root = tmp_path / "work"
-    root.mkdir()
-    for n in range(50):
-        (root / f"{n}").write_text(str(n))
-        os.utime(root / f"{n}", (1, 1))
-    objects = Counting(tmp_path / "c", Hasty())
-    reader = StateReader(objects)
-    reader.read_all([root], plain_listing)
-    assert objects.count == 50
-    (root / "7").write_text("changed")
-    reader.read_all([root], plain_listing)
-    assert objects.count == 51
 
 
 def shape(root: Path) -> dict[str, str]:

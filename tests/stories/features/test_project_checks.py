@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from agentcli.features.checks.configured import in_force
-from agentcli.features.checks.suggestions import suggestions
 from agentcli.frontends.headless.print_mode import print_mode
 from agentcli.frontends.opening import program_of
 from agentcli.program.doctor import examine
@@ -102,15 +101,6 @@ def test_what_the_projects_files_suggest_is_shown_and_not_switched_on(folder: Pa
         'ok    check suggested: "*.{js,jsx,ts,tsx}" = "node_modules/.bin/eslint {file}"    # eslint.config.mjs',
     ]
     assert not commands(made)
-
-
-def test_a_program_that_is_not_installed_or_not_configured_is_not_suggested(tmp_path: Path) -> None:
-    (project := tmp_path / "project").mkdir()
-    (project / "go.mod").write_text("module m\n")
-    assert not suggestions(project, path=str(tmp_path / "none"))
-    installed(tmp_path / "bin/ruff")
-    (project / "pyproject.toml").write_text("[project]\nname = 'ruff'\n")
-    assert not suggestions(project, path=str(tmp_path / "bin"))
 
 
 def installed(file: Path) -> None:

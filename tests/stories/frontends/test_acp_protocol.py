@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import subprocess
 from collections import defaultdict
-from collections.abc import Awaitable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from acp import RequestError
 from acp.schema import AudioContentBlock, TextContentBlock
 
-from agentcli.frontends.acp.options import modes
-from agentcli.frontends.acp.serve import take_descriptors
 from agentcli.frontends.acp.session import EVERY, TAIL_CHARACTERS, OutputTails
 from agentcli.frontends.acp.stdio import LINE_BYTES
-from agentcli.frontends.acp.tool_calls import kind_of
-from agentcli.tools.registry import TRAITS
 from tests.frontends.acp.editor import Json, editing, in_loop
 
 READ: Json = {"name": "read", "input": {"file_path": "a.py"}}
@@ -123,22 +115,6 @@ async def test_pieces_of_one_message_have_one_id_and_a_turn_has_its_usage(tmp_pa
         assert editor.person.of("tool_call")[0]["rawInput"] == READ["input"]
 
 
-@pytest.mark.parametrize("sandboxed", [True, False])
-def test_the_mode_auto_is_offered_where_commands_can_be_sandboxed(sandboxed: bool) -> None:
-    session: Any = SimpleNamespace(core=SimpleNamespace(approval=SimpleNamespace(mode="ask")))
-    offered = [mode.id for mode in modes(session, sandboxed).available_modes]
-    assert sorted(offered) == sorted(["ask", "auto-edit", "plan", "yolo", *["auto"] * sandboxed])
-
-
-def test_each_tool_has_the_kind_by_which_editors_know_it() -> None:
-    kinds = {name: kind_of(traits) for name, traits in TRAITS.items()}
-    assert {name for name, kind in kinds.items() if kind == "edit"} == {"apply_patch", "edit", "multi_edit", "write"}
-    assert {name for name, kind in kinds.items() if kind == "execute"} == {"bash"}
-    wanted = {"read": "read", "grep": "search", "glob": "search", "web_fetch": "fetch", "task": "think"}
-    assert wanted.items() <= kinds.items()
-    assert kinds["exit_plan"] == "switch_mode"
-
-
 @in_loop
 async def test_output_is_sent_by_its_tail_and_not_for_each_piece() -> None:
     sent: list[str] = []
@@ -188,37 +164,6 @@ async def test_a_client_that_goes_with_a_question_open_has_denied_it(tmp_path: P
     async with editing(tmp_path, {"text": "Here again."}) as editor:
         await editor.connection.resume_session(cwd=str(editor.work), session_id=session, mcp_servers=[])
         assert await editor.say(session, "go on") == "end_turn"
-
-
-@contextmanager
-def standard_streams() -> Iterator[tuple[int, int, int]]:
-    """Pipes in place of stdin, stdout and stderr: the ends to write to, and to read from."""
-    kept = [os.dup(number) for number in range(3)]
-    (source, writing), (out, sink), (err, errors) = os.pipe(), os.pipe(), os.pipe()
-    for descriptor in (out, err):
-        os.set_blocking(descriptor, False)
-    try:
-        for number, end in enumerate((source, sink, errors)):
-            os.dup2(end, number)
-            os.close(end)
-        yield writing, out, err
-    finally:
-        for number, former in enumerate(kept):
-            os.dup2(former, number)
-            os.close(former)
-
-
-def test_what_writes_to_stdout_writes_to_stderr_and_the_protocol_has_its_own() -> None:
-    with standard_streams() as (writing, out, err):
-        source, sink = take_descriptors()
-        os.write(writing, b"request")
-        os.write(1, b"stray ")
-        subprocess.run(["echo", "child"], check=True)
-        os.write(sink, b"response")
-        found = os.read(source, 99), os.read(0, 99), os.read(out, 99), os.read(err, 99)
-    for descriptor in (source, sink, writing, out, err):
-        os.close(descriptor)
-    assert found == (b"request", b"", b"response", b"stray child\n")
 
 
 def test_a_message_may_have_32_megabytes() -> None:

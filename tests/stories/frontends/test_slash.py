@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 
 from agentcli.agent.session import AgentSession
-from agentcli.context.window_report import WindowReport
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.message import Message, Text
-from agentcli.core.record import Compaction, Undo
+from agentcli.core.record import Undo
 from agentcli.frontends.terminal.render import past_messages
-from agentcli.frontends.terminal.render.window_chart import LARGEST, chart
 from agentcli.frontends.terminal.style import MUTE, Look
 from agentcli.providers.scripted.model import say
 from agentcli.system.cells import width
@@ -107,29 +105,6 @@ def test_what_no_clipboard_takes_is_only_in_the_file(tmp_path: Path) -> None:
     assert (context.copied, file.read_text()) == ("", "ä" * 40_000)
 
 
-def test_a_compaction_hides_no_prompt_from_rewind_and_no_answer_from_copy(tmp_path: Path) -> None:
-    context = talked(tmp_path, "the first", "the second")
-    session, last = context.session, context.session.history.last_seq
-    session.journal.append(Compaction("manual", "compressed", "auto", (1, last), last + 1, "a summary"))
-    assert not session.history.entries
-    file = context.program.dirs.cache / "copied.txt"
-    assert type_(context, "/copy") == [f"Copied 8 characters, also in {file}."]
-    assert context.copied == "answer 2"
-    assert [record.body.text[:10] for record in past_messages.newest(session.journal, 3)] == [
-        "answer 1",
-        "the second",
-        "answer 2",
-    ]
-    first, second = seqs(context)
-    assert completions("rewind", context) == [str(second), str(first)]
-    context.answers.append(0)
-    type_(context, f"/rewind {first}")
-    assert context.drafted.startswith("the first")
-    assert f"before #{first}. /redo undoes this" in context.output[-1]
-    assert past_messages.prompts(session.journal) == []
-    assert list(past_messages.newest_answers(session.journal)) == []
-
-
 def test_switches_and_names_are_confirmed(tmp_path: Path) -> None:
     context = talked(tmp_path, "hello")
     assert type_(context, "/mode plan") == ["Plan mode: read-only until you approve a plan."]
@@ -181,12 +156,6 @@ def test_an_export_with_an_unknown_ending_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "out.pdf").exists()
 
 
-def test_the_end_of_a_session_is_read_without_its_beginning(tmp_path: Path) -> None:
-    context = talked(tmp_path, *(f"prompt {n}" for n in range(5)))
-    assert [record.body.text for record in past_messages.newest(context.session.journal, 2)] == ["prompt 4", "answer 5"]
-    assert past_messages.newest(context.session.journal, 0) == []
-
-
 @pytest.mark.parametrize("columns", [40, 80, 200])
 def test_the_window_is_drawn_as_wide_as_the_terminal_with_the_marks_of_the_policy(tmp_path: Path, columns: int) -> None:
     context = talked(tmp_path, "hello 説明" * 20)
@@ -203,23 +172,6 @@ def test_the_window_is_drawn_as_wide_as_the_terminal_with_the_marks_of_the_polic
     )
     (message,) = [line for line in lines if "hello 説明" in line and "#" in line]
     assert width(message) < columns
-
-
-def test_a_window_without_messages_has_no_heading_for_them_and_its_marks_are_wrapped() -> None:
-    marks = {"prunes from": 2_000, "compacts at": 70_000}
-    lines = chart(WindowReport({"system": 700, "free": 99_300}, 100_000, 200_000, 0, (), marks), "m", 30, MUTE, False)
-    assert "Messages" not in lines
-    assert lines[-2:] == ["╎ prunes from 2% · compacts at", "70%"]
-
-
-def test_the_largest_messages_are_listed_and_all_of_them_where_asked_for(tmp_path: Path) -> None:
-    context = talked(tmp_path, *(f"prompt {n}" for n in range(9)))
-    context.look = Look(MUTE)
-    short = type_(context, "/context")
-    assert sum("#" in line for line in short) == LARGEST
-    assert any(line.endswith("/context all lists all 18") for line in short)
-    context.output.clear()
-    assert sum("#" in line for line in type_(context, "/context all")) == 18
 
 
 def test_an_option_that_compress_does_not_have_is_no_focus(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 
 import pytest
 from hypothesis import given, settings
@@ -12,14 +11,11 @@ from hypothesis import strategies as st
 from agentcli.context.invariants import repair
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import Breakpoint, RequestMessage
-from agentcli.providers.anthropic.request import Former, to_body, to_wire
 from agentcli.providers.catalog import spec
-from agentcli.providers.google import request as google
 from agentcli.providers.scripted.model import say
-from agentcli.providers.settings import BUILT_IN
 from agentcli.providers.wire import UsedIds
 from tests.loopback import Loopback
-from tests.providers.hearing import READ, connected, hear, request
+from tests.providers.hearing import connected, hear, request
 from tests.tables import each_row
 
 TEXTS = st.sampled_from(["", " ", "words", "日本語", "half \ud800", "x" * 500])
@@ -101,42 +97,6 @@ def _accepted(name: str, examples: int) -> None:
 
 COUNTS = st.one_of(st.just([*range(9)]), st.lists(st.integers(0, 8), min_size=2, max_size=8))
 """How many of some turns each request of a session holds: it grows, or is cut and goes on in another way."""
-
-
-@pytest.mark.full
-@settings(max_examples=150)
-@given(
-    TURNS,
-    TURNS,
-    COUNTS,
-    st.sets(st.integers(0, 8), max_size=3),
-    st.sampled_from(["opus", "claude-haiku-4-5", "sonnet"]),
-)
-def test_a_body_that_went_on_from_the_former_one_is_that_of_the_whole_request(
-    turns: list[RequestMessage], others: list[RequestMessage], counts: list[int], marked: set[int], name: str
-) -> None:
-    model, former = spec(name), Former()
-    for count in counts:
-        marks = tuple(Breakpoint(number - 1) for number in sorted(marked) if number <= count)
-        asked = request(model, *turns[:count], *others[: count % 2], breakpoints=marks, system=("s",), tools=(READ,))
-        body, headers = to_body(asked, BUILT_IN["anthropic"], former)
-        whole = to_wire(asked, BUILT_IN["anthropic"])
-        assert headers == whole.pop("extra_headers", {})
-        assert json.loads(body) == {**whole, "stream": True}
-
-
-@pytest.mark.full
-@settings(max_examples=150)
-@given(TURNS, TURNS, COUNTS, st.sampled_from(["flash", "gemini-2.5-flash"]))
-def test_a_gemini_body_that_went_on_from_the_former_one_is_that_of_the_whole_request(
-    turns: list[RequestMessage], others: list[RequestMessage], counts: list[int], name: str
-) -> None:
-    former = google.Former()
-    for count in counts:
-        asked = request(spec(name), *turns[:count], *others[: count % 2], system=("s",), tools=(READ,))
-        assert google.to_body(asked, BUILT_IN["google"], former) == google.to_body(
-            asked, BUILT_IN["google"], google.Former()
-        )
 
 
 @settings(max_examples=100)

@@ -7,13 +7,9 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from inline_snapshot import snapshot
-
 from agentcli.core.event import Noticed
 from agentcli.core.message import Text, ToolCall, ToolResult
 from agentcli.core.model import ContextEdits, EditsApplied, RequestMessage
-from agentcli.providers.anthropic.reply import Reply
-from agentcli.providers.anthropic.request import to_wire
 from agentcli.providers.catalog import spec
 from agentcli.providers.connect import connect
 from agentcli.providers.endpoint_facts import EndpointMemory
@@ -22,55 +18,9 @@ from agentcli.providers.settings import BUILT_IN, ProviderSettings
 from tests.loopback import Asked, Loopback, Refuse
 from tests.loopback.plan import Answer
 from tests.providers.hearing import ONCE, connected, hear, request
-from tests.tables import each_row
 
 EDITS = ContextEdits(9_000, 3, 2_000, exclude=("todo",), inputs=("edit", "write"))
 OPUS = spec("opus")
-
-
-def test_the_edits_go_out_with_thoughts_first_and_the_beta_in_the_header() -> None:
-    wire = to_wire(request(OPUS, "hello", context_edits=EDITS), BUILT_IN["anthropic"])
-    assert wire["extra_headers"] == {"anthropic-beta": "context-management-2025-06-27"}
-    assert wire["extra_body"] == snapshot(
-        {
-            "context_management": {
-                "edits": [
-                    {"type": "clear_thinking_20251015", "keep": "all"},
-                    {
-                        "type": "clear_tool_uses_20250919",
-                        "trigger": {"type": "input_tokens", "value": 9000},
-                        "keep": {"type": "tool_uses", "value": 3},
-                        "clear_at_least": {"type": "input_tokens", "value": 2000},
-                        "exclude_tools": ["todo"],
-                        "clear_tool_inputs": ["edit", "write"],
-                    },
-                ]
-            }
-        }
-    )
-
-
-def test_thoughts_are_named_only_where_the_model_is_to_think() -> None:
-    off = to_wire(request(OPUS, "hello", context_edits=EDITS, options={"thinking": False}), BUILT_IN["anthropic"])
-    assert [edit["type"] for edit in off["extra_body"]["context_management"]["edits"]] == ["clear_tool_uses_20250919"]
-    some = replace(EDITS, thinking_turns=2, counts_uses=True, at_least=0)
-    edits = to_wire(request(OPUS, "hello", context_edits=some), BUILT_IN["anthropic"])["extra_body"][
-        "context_management"
-    ]
-    assert edits["edits"][0]["keep"] == {"type": "thinking_turns", "value": 2}
-    assert edits["edits"][1]["trigger"] == {"type": "tool_uses", "value": 9000}
-    assert "clear_at_least" not in edits["edits"][1]
-
-
-def test_other_betas_and_fields_of_the_body_stay() -> None:
-    settings = replace(BUILT_IN["anthropic"], beta_headers=("a-2026",), extra_body={"metadata": {"user_id": "u"}})
-    thinks = {"thinking": True, "thinking_budget": 2_000}
-    asked = request(spec("claude-sonnet-4-5"), "hello", context_edits=EDITS, options=thinks, max_output=8_000)
-    wire = to_wire(asked, settings)
-    betas = "a-2026,interleaved-thinking-2025-05-14,context-management-2025-06-27"
-    assert wire["extra_headers"] == {"anthropic-beta": betas}
-    assert set(wire["extra_body"]) == {"metadata", "context_management"}
-    assert "extra_headers" not in to_wire(request(OPUS, "hello"), BUILT_IN["anthropic"])
 
 
 def turns(count: int) -> list[RequestMessage]:
@@ -100,24 +50,6 @@ def test_the_report_is_heard_and_a_count_is_of_what_is_left() -> None:
             await model.close()  # type: ignore[attr-defined]
 
         asyncio.run(run())
-
-
-@each_row("managed", [None, [], {"applied_edits": None}, {"applied_edits": "x"}, "x"])
-def test_what_is_no_report_is_none(managed: object) -> None:
-    event = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "context_management": managed}
-    assert not [step for step in Reply().read(event) if isinstance(step, EditsApplied)]
-
-
-def test_edits_that_are_unknown_or_misshapen_count_for_nothing() -> None:
-    edits = [7, None, "x", {"type": "later"}, {"type": "clear_tool_uses_20250919", "cleared_tool_uses": -3}]
-    event = {"type": "message_delta", "delta": {}, "context_management": {"applied_edits": edits}}
-    assert list(Reply().read(event)) == [EditsApplied()]
-
-
-def test_an_empty_report_says_that_nothing_was_cleared() -> None:
-    managed = {"applied_edits": []}
-    event = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "context_management": managed}
-    assert list(Reply().read(event)) == [EditsApplied()]
 
 
 def test_an_endpoint_that_refuses_the_field_is_asked_without_and_this_is_remembered(tmp_path: Path) -> None:

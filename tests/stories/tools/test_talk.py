@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentcli.core.record import TodoItem
-from agentcli.core.tool import Choice, Question, ToolOutput
-from agentcli.tools.exit_plan import Planning
-from agentcli.tools.task import Delegates, Delegation
+from agentcli.core.tool import Choice, Question
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
 
@@ -54,29 +52,6 @@ def test_without_anybody_to_ask_the_model_is_told_to_decide(call: Call, ctx: Ben
     outcome = call("ask_user", questions=[{"question": "Which?"}])
     assert outcome.status == "denied"
     assert outcome.title == "Ask: Which?"
-
-
-def test_an_approved_plan_leaves_plan_mode(call: Call, ctx: Bench) -> None:
-    in_plan_mode = iter([True, False])
-    ctx.offer(Planning, Planning(lambda: next(in_plan_mode), lambda: False))
-    outcome = call("exit_plan", plan="# Move the parser\n\n1. …")
-    assert outcome.title == "Plan ready: Move the parser"
-    assert outcome.status == "success"
-    assert outcome.metadata == {"plan": "# Move the parser\n\n1. …"}
-    again = call("exit_plan", plan="again")
-    assert again.output == "You are not in plan mode; go on."
-    assert again.metadata["approved"] is False
-    assert call("exit_plan", plan=" ").status == "error"
-
-
-def test_a_task_is_given_to_whoever_runs_subagents(call: Call, ctx: Bench) -> None:
-    async def delegate(call_id: str, work: Delegation) -> ToolOutput:
-        return ToolOutput(f"{call_id} {work.description} {work.prompt} {work.agent}")
-
-    given = {"description": "find it", "prompt": "Where?", "agent": "explore"}
-    assert call("task", **given).status == "error"
-    ctx.offer(Delegates, Delegates(delegate))
-    assert call("task", **given).output == "c1 find it Where? explore"
 
 
 @pytest.mark.parametrize("questions", ["Which database?", ["Which database?"], [{"question": "Which database?"}]])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,12 @@ from agentcli.context.assemble import assemble
 from agentcli.context.view import view
 from agentcli.core.errors import InputError
 from agentcli.core.history import History, fold
-from agentcli.core.message import Image, Message, Text, ToolResult
+from agentcli.core.message import Message, Text, ToolResult
 from agentcli.core.model import ToolSchema
 from agentcli.core.record import Compaction, Failure, Record, Settings
 from agentcli.extras.importers.sessions import Imported, read
-from agentcli.extras.importers.sessions.discover import candidates
-from agentcli.extras.importers.sessions.import_run import ImportRun
-from agentcli.extras.importers.sessions.normalise import UNANSWERED
 from agentcli.providers.catalog import spec
 from agentcli.providers.scripted.model import say
-from agentcli.sessions.store import Store
 from tests.loopback import Loopback
 from tests.providers.hearing import BOTH, READ, connected, hear
 from tests.tables import each_row
@@ -46,74 +41,6 @@ def prompts(session: Imported) -> list[str]:
 
 def history(session: Imported) -> History:
     return fold([Record(seq, "", time, "", body) for seq, (time, body) in enumerate(session.bodies, 1)])
-
-
-def messages(lines: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for line in lines:
-        yield from line.get("$set", {}).get("messages", ())
-        if "type" in line:
-            yield line
-
-
-def parts(message: dict[str, Any]) -> list[dict[str, Any]]:
-    content = message["content"]
-    return [{"text": content}] if isinstance(content, str) else content
-
-
-def written(path: Path) -> dict[str, set[Any]]:
-    """The content of a file, counted without regard to how it is read: prompts and usages from lines of their own, which
-    every one has once, calls and results from everywhere."""
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    own: list[dict[str, Any]] = []
-    for line in lines:
-        if "type" in line:
-            own.append(line)
-        elif "$rewindTo" in line:
-            own = own[: [message["id"] for message in own].index(line["$rewindTo"])]
-    found: dict[str, set[Any]] = {
-        key: set() for key in ("prompts", "replies", "calls", "results", "pictures", "usages")
-    }
-    for message in own:
-        content = parts(message)
-        if message["type"] == "user" and not any("functionResponse" in part for part in content):
-            found["prompts"].add(content[0]["text"])
-            found["pictures"] |= {(message["id"], n) for n, part in enumerate(content) if "inlineData" in part}
-        if message["type"] == "gemini":
-            found["replies"].add(message["id"])
-        if message.get("tokens"):
-            used = message["tokens"]
-            found["usages"].add((message["id"], used["input"], used["output"] + used["thoughts"], used["cached"]))
-    for message in messages(lines):
-        asked = [part["functionCall"] for part in parts(message) if "functionCall" in part]
-        for call in [*asked, *message.get("toolCalls", ())]:
-            found["calls"].add(call["id"])
-        for part in [*parts(message), *(part for call in message.get("toolCalls", ()) for part in call["result"])]:
-            if "functionResponse" in part:
-                current = part["functionResponse"]["id"]
-                found["results"].add(current)
-            elif "inlineData" in part and message.get("toolCalls"):
-                found["pictures"].add(current)
-    return found
-
-
-@each_row("name", REAL)
-def test_everything_in_a_file_of_the_real_program_is_taken_over_once(name: str):
-    session = read(SAMPLES / name)
-    expected = written(SAMPLES / name)
-    replies = [body for body in of(session, Message) if body.role == "assistant"]
-    results = of(session, ToolResult)
-    pictures = [part for body in of(session, Message) for part in body.parts if isinstance(part, Image)]
-    useless = [failure for failure in of(session, Failure) if failure.usage.total]
-    assert sorted(prompts(session)) == sorted(expected["prompts"])
-    assert len(replies) + len(useless) == len(expected["replies"])
-    assert [call.call_id for body in replies for call in body.calls] == [result.call_id for result in results]
-    assert sorted(result.call_id for result in results) == sorted(expected["calls"])
-    assert sorted(result.call_id for result in results if result.output != UNANSWERED) == sorted(expected["results"])
-    assert len(pictures) + sum(len(result.images) for result in results) == len(expected["pictures"])
-    usages = [body.usage for body in (*replies, *useless) if body.usage]
-    counted = sorted((usage.prompt, usage.output, usage.cache_read) for usage in usages)
-    assert counted == sorted(usage[1:] for usage in expected["usages"])
-    assert all(body.model for body in replies)
 
 
 @each_row("name", REAL)
@@ -357,15 +284,6 @@ def test_what_hooks_added_to_a_prompt_is_not_the_users(tmp_path: Path):
     session = session_of(tmp_path, user("a", "Hello", "<hook_context>Rain.</hook_context>"))
     assert prompts(session) == ["Hello"]
     assert "Rain." in str(of(session, Message)[0].parts)
-
-
-def test_a_file_in_which_nothing_was_said_is_told_as_such(tmp_path: Path):
-    file = tmp_path / "session.json"
-    file.write_text(
-        json.dumps({"sessionId": "a", "projectHash": "b", "startTime": "2026-01-01T00:00:00Z", "messages": []})
-    )
-    (outcome,) = ImportRun(Store(tmp_path / "store"), tmp_path).run(candidates(file, named=True))
-    assert (outcome.status, outcome.why) == ("failed", f"{file}: it contains no prompt and no reply")
 
 
 def test_a_history_that_was_cleared_takes_nothing_away(tmp_path: Path):

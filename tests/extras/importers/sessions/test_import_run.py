@@ -91,19 +91,6 @@ def test_the_lines_of_a_file_are_read_one_by_one(file: Path) -> None:
     assert most_memory(lambda: sum(1 for _ in lines(file))) < file.stat().st_size / 4
 
 
-def test_lines_are_those_of_the_whole_text(tmp_path: Path) -> None:
-    path = tmp_path / "text"
-    path.write_bytes("\ufefföne\r\n\n\u2028two\x0b\x85\n\n".encode() + b"\xff\nlast")
-    assert [*lines(path)] == ["öne\r", "", "\u2028two\x0b\x85", "", "\0", "last"]
-
-
-def test_an_object_over_many_lines_is_recognised_where_no_line_of_it_is_an_object(tmp_path: Path) -> None:
-    path = tmp_path / "session.json"
-    session = {"notes": ["x"] * 100, "sessionId": "s", "startTime": "2026-01-01T00:00:00Z", "messages": []}
-    path.write_text(json.dumps(session, indent=1))
-    assert recognise(path) == "gemini-cli"
-
-
 def test_the_progress_of_one_session_can_be_shown(tmp_path: Path) -> None:
     passed: list[tuple[int, int]] = []
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from agentcli.core.errors import InputError
-from agentcli.core.message import File, Image, Message, Text, Thinking, ToolResult, Usage
-from agentcli.core.record import Compaction, Failure, Todo, TodoItem
+from agentcli.core.message import File, Image, Message, Text, ToolResult, Usage
+from agentcli.core.record import Compaction, Todo, TodoItem
 from agentcli.extras.importers.sessions import Imported, opencode, read, read_all, recognise
 from agentcli.sessions.store import Store
 from tests.sessions.imported import store_imported
@@ -68,18 +68,6 @@ def database(path: Path, export: dict[str, Any]) -> Path:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return database(tmp_path / "opencode.db", EXPORT)
-
-
-def test_talk_thoughts_usage_and_cost_are_taken_over():
-    session = read(SAMPLE)
-    assert recognise(SAMPLE) == session.format == "opencode"
-    assert (session.title, session.cwd) == ("Rounding of totals", "/home/dev/shop")
-    assert (session.model, session.time) == ("anthropic/claude-sonnet-4-5", "2026-11-22T06:58:09.703Z")
-    first = of(session, Message)[1]
-    assert first.parts[:2] == (Thinking("Both files matter."), Text("I look at both files."))
-    assert (first.usage, first.cost, first.stop) == (Usage(500, 80, 0, 100), 0.00273, "tool_use")
-    assert [failure.message for failure in of(session, Failure)] == ["bad thing"]
-    assert not session.notes
 
 
 def test_tools_get_our_names_parameters_and_outcomes():

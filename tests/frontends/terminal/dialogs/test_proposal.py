@@ -11,12 +11,10 @@ import pytest
 from agentcli.agent.ports import ApprovalRequest
 from agentcli.core.errors import ToolError
 from agentcli.core.message import ToolCall
-from agentcli.frontends.terminal.dialogs.dialogs import Dialog
 from agentcli.frontends.terminal.dialogs.proposal import answers, editable, preview, question, revised, taken, title
 from agentcli.frontends.terminal.render.frame import Edit, Size
 from agentcli.frontends.terminal.render.input_box import dialog_lines
 from agentcli.frontends.terminal.style import MUTE, PLAIN, Look
-from agentcli.program.commands import Choice
 from agentcli.system.cells import ESCAPE, width
 from tests.tables import each_row
 
@@ -200,17 +198,6 @@ def test_the_title_stands_in_the_rule_with_the_size_of_the_change_and_the_reason
 )
 def test_what_the_preview_shows_by_itself_is_no_reason(why: str, note: str) -> None:
     assert question(replace(EDIT, why=why), None, LOOK).note == note
-
-
-def test_the_details_of_choices_are_shown_whole() -> None:
-    choices = (
-        Choice("SQLite", "a single file, nothing to install, and fast enough for one writer"),
-        Choice("Postgres"),
-    )
-    for columns in (100, 50, 40):
-        lines, _ = dialog_lines(Dialog("Which?", choices=choices), Edit(), Size(columns, 24), MUTE)
-        assert all(width(line) < columns for line in lines)
-        assert "nothing to install, and fast enough for one writer" in " ".join(" ".join(lines).split())
 
 
 SERVER = ApprovalRequest(

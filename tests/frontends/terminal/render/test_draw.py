@@ -2,28 +2,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentcli.core.event import Retrying
-from agentcli.core.message import FOR_MODEL, ToolResult, Usage
 from agentcli.core.record import TodoItem
-from agentcli.core.subagent_result import spending
-from agentcli.frontends.plain.narration import narrate
 from agentcli.frontends.terminal.dialogs.dialogs import Dialog
 from agentcli.frontends.terminal.render.diff import lines as diff_lines
 from agentcli.frontends.terminal.render.draw import draw, recent, tail
 from agentcli.frontends.terminal.render.facts import Running, Status, Work
 from agentcli.frontends.terminal.render.frame import Edit, Size
-from agentcli.frontends.terminal.render.input_box import dialog_lines, input_lines, rows_of
 from agentcli.frontends.terminal.render.markdown import lines as markdown
-from agentcli.frontends.terminal.render.markdown_blocks import Block, Blocks
-from agentcli.frontends.terminal.render.pieces import Called, Note, Printed, Reply, Thought, UserMessage
-from agentcli.frontends.terminal.render.scrollback import render
+from agentcli.frontends.terminal.render.markdown_blocks import Blocks
 from agentcli.frontends.terminal.render.state import State, update
-from agentcli.frontends.terminal.render.status_line import status_line
-from agentcli.frontends.terminal.style import DARK, MUTE, PLAIN, Look
+from agentcli.frontends.terminal.style import MUTE, PLAIN, Look
 from agentcli.program.commands import Choice, Item
 from agentcli.system.cells import clip, fit, width, wrap
 from tests.tables import each_row
@@ -45,19 +37,6 @@ def test_clipping_and_fitting_give_the_width_that_was_asked_for(text: str, colum
     line = text.replace("\n", "").replace("\t", "")
     assert width(clip(line, columns)) <= columns
     assert width(fit(line, columns)) == columns
-
-
-@given(ODD, st.integers(20, 100))
-def test_no_printed_line_is_wider_than_the_terminal(text: str, columns: int) -> None:
-    result = ToolResult("c", "bash", "error", text, metadata={"exit_code": 1}, ended=100)
-    edit = ToolResult("c", "edit", "success", "", metadata={"diff": f"--- a/x\n+++ b/x\n@@ -1,1 +1,2 @@\n+{text}\n"})
-    pieces = (
-        UserMessage(text), Reply(Block(text)), Thought(text, 3.0), Called(text.replace("\n", " "), result), Called("edit x", edit),
-        Note("warn", text), Printed((text.replace("\n", " "),)),
-    )  # fmt: skip
-    look = Look(DARK, thinking=True)
-    for line in render(pieces, columns, look, markdown):
-        assert width(line.expandtabs(8)) <= columns
 
 
 @given(
@@ -141,89 +120,10 @@ def test_in_a_low_window_the_list_of_steps_leaves_room_for_the_running_command()
     ]
 
 
-def test_in_a_narrow_window_names_of_models_are_whole() -> None:
-    names = [*(f"anthropic/claude-sonnet-4-{n}" for n in range(3)), "google/gemini-4-flash-preview"]
-    dialog = Dialog(
-        "Which model?", (), tuple(Choice(name, "1M window · $2 in, $10 out") for name in names), numbered=False
-    )
-    lines, _ = dialog_lines(dialog, Edit(), Size(40, 20), MUTE)
-    assert [name for name in names if any(name in line for line in lines)] == names
-
-
 def test_the_list_of_steps_is_apart_from_the_text_above_it() -> None:
     state = State(todo=(TodoItem("one"), TodoItem("two")), work=Work("Working", 0.0))
     lines = [line.strip() for line in draw(state, Edit(), Size(40, 24), Look(MUTE), ["text"], 0.5).lines]
     assert lines[:4] == ["text", "", "☐ one", "☐ two"]
-
-
-@given(st.text(alphabet="ab日\n\t", max_size=60), st.integers(4, 30), st.data())
-def test_the_cursor_stands_before_the_letter_it_belongs_to(text: str, columns: int, data: st.DataObject) -> None:
-    cursor = data.draw(st.integers(0, len(text)))
-    rows, (row, column) = rows_of(text, columns, cursor)
-    before, _ = rows_of(text[:cursor], columns, cursor)
-    if cursor < len(text) and text[cursor] != "\n" and not rows[row].startswith(before[-1]):
-        assert column == 0  # the letter had to go to the next row
-    else:
-        assert rows[:row] == before[:row]
-        assert column == width(before[-1]) or column == 0
-
-
-@pytest.mark.parametrize(("text", "shown"), [("می\u200cروم", "می\u200cروم"), ("a\u200cb", "a·b"), ("a\u202eb", "a·b")])
-def test_the_input_shows_joiners_that_letters_need_and_a_dot_for_other_invisible_characters(
-    text: str, shown: str
-) -> None:
-    assert rows_of(text, 20, 0)[0] == [shown]
-
-
-def test_the_status_line_leaves_out_what_does_not_fit() -> None:
-    status = Status("demo/demo", "ask", 4_200, 10_000, cost=0.5, branch="main", hit_rate=0.9, jobs=1)
-    assert (
-        status_line(status, 80, MUTE)
-        == "ask · demo · 4.2k/10k ▕███▍    ▏".ljust(47) + "$0.50 · cache 90% · 1 job · main"
-    )
-    assert status_line(status, 40, MUTE) == "ask · demo · 4.2k/10k     $0.50 · 1 job"
-    assert status_line(status, 24, MUTE) == "ask · demo · 4.2k/10k"
-
-
-def test_long_output_of_a_failed_command_keeps_its_head_and_its_end_with_a_count() -> None:
-    result = ToolResult("c", "bash", "error", "\n".join(f"line {n}" for n in range(30)), metadata={"exit_code": 1})
-    shown = render([Called("$ make", result)], 80, Look(MUTE, output_lines=3), markdown)
-    assert [row.strip() for row in shown[1:]] == [
-        "line 0",
-        "line 1",
-        "… 24 more lines (Ctrl-O)",
-        *(f"line {n}" for n in range(26, 30)),
-    ]
-    passed = replace(result, status="success")
-    rows = render([Called("$ make", passed)], 80, Look(MUTE, output_lines=3), markdown)
-    assert [row.strip() for row in rows[1:]] == ["… 27 earlier lines (Ctrl-O)", "line 27", "line 28", "line 29"]
-
-
-def test_what_only_the_model_needs_is_not_shown() -> None:
-    hint = " Do not try another way to the same end."
-    result = ToolResult("c", "bash", "denied", "The user said no to this call." + hint, metadata={FOR_MODEL: hint})
-    assert render([Called("$ make", result)], 80, Look(MUTE), markdown) == ["⊘ $ make · denied"]
-    said = replace(result, output="The user said no: use ninja", metadata={})
-    assert render([Called("$ make", said)], 80, Look(MUTE), markdown) == ["⊘ $ make · denied", "  You said: use ninja"]
-
-
-def test_a_diff_has_the_numbers_of_the_file() -> None:
-    diff = "--- a/x.py\n+++ b/x.py\n@@ -10,3 +10,3 @@\n same\n-old\n+new\n same\n"
-    shown = render(
-        [Called("edit x.py", ToolResult("c", "edit", "success", "", metadata={"diff": diff}))], 80, Look(DARK), markdown
-    )
-    assert any("   11 - old" in line for line in shown)
-    assert any("   11 + new" in line for line in shown)
-
-
-@pytest.mark.parametrize("displayed", [False, True])
-def test_findings_that_an_edit_brought_are_below_it(displayed: bool) -> None:
-    diff = "--- a/x.py\n+++ b/x.py\n@@ -1,1 +1,2 @@\n same\n+new\n"
-    found = "New findings of `ruff`:\nx.py:2:1: E1 \x1b[31mbad"
-    piece = Called("Edit x.py", ToolResult("c", "edit", "success", "", metadata={"diff": diff, "findings": found}))
-    rows = render([replace(piece, displayed=displayed)], 80, Look(MUTE), markdown)
-    assert rows[-2:] == ["  New findings of `ruff`:", "  x.py:2:1: E1 \\x1b[31mbad"]
-    assert narrate(replace(piece, displayed=displayed), Look())[-2:] == [row.strip() for row in rows[-2:]]
 
 
 def test_a_long_line_of_a_diff_is_shown_to_its_end() -> None:
@@ -231,28 +131,6 @@ def test_a_long_line_of_a_diff_is_shown_to_its_end() -> None:
     rows = diff_lines(diff, 40, PLAIN)
     assert all(width(row) <= 40 for row in rows)
     assert "".join(row.strip() for row in rows).endswith("END")
-
-
-def test_the_status_line_tells_the_facts_that_were_chosen_in_their_order() -> None:
-    status = Status(
-        "m",
-        "ask",
-        42,
-        100,
-        hit_rate=0.876,
-        sandbox="bubblewrap",
-        session="s",
-        order=("cache", "mode", "session", "sandbox"),
-    )
-    assert status_line(status, 80, MUTE) == "cache 88% · ask · s · bubblewrap"
-
-
-def test_the_mode_has_a_colour_and_a_window_that_is_nearly_full_another() -> None:
-    status = Status("m", "yolo", 30_000, 100_000, soft=70_000)
-    assert status_line(status, 80, DARK).startswith("\x1b[31myolo\x1b[0m")
-    assert "compacts" not in status_line(status, 80, DARK)
-    near = status_line(replace(status, used=57_000), 80, DARK)
-    assert "\x1b[33m57k/100k ▕████▌   ▏ compacts at 70%\x1b[0m" in near
 
 
 def test_a_tail_that_is_cut_says_so() -> None:
@@ -264,29 +142,6 @@ def test_a_tail_that_is_cut_says_so() -> None:
 def test_the_blank_line_above_a_paragraph_is_there_from_its_first_row_on() -> None:
     reply, _ = Blocks().feed("One.\n\nTwo arr")
     assert tail(State(reply=reply), Size(80, 24), Look(MUTE), markdown) == ["", "Two arr"]
-
-
-def test_a_picker_leaves_room_for_the_details_and_shows_the_chosen_one_whole() -> None:
-    about = "1M window · $3 in, $15 out · in use"
-    models = Dialog(
-        "Which?", choices=(Choice("anthropic/sonnet-5-5", about), Choice("x", "y")), entry=":", numbered=False
-    )
-    assert f"  {about}" in dialog_lines(models, Edit(), Size(50, 24), MUTE)[0]
-    assert sum(about in line for line in dialog_lines(models, Edit(), Size(80, 24), MUTE)[0]) == 1
-    titled = Dialog("Which?", choices=(Choice("a title " * 9, "2026-11-23 03:10"),), entry=":", numbered=False)
-    assert dialog_lines(titled, Edit(), Size(70, 24), MUTE)[0][-1].endswith("…  2026-11-23 03:10")
-
-
-def test_in_a_narrow_picker_the_labels_are_whole_and_the_chosen_ones_details_below() -> None:
-    models = tuple(Choice(f"anthropic/claude-sonnet-4-{n}", "1M window · in use") for n in range(5, 7))
-    rows, _ = dialog_lines(Dialog("Which?", choices=models, entry=":", numbered=False), Edit(), Size(30, 10), MUTE)
-    assert rows[-3:] == ["❯ anthropic/claude-sonnet-4-5", "  anthropic/claude-sonnet-4-6", "  1M window · in use"]
-
-
-def test_a_detail_that_is_wider_than_the_screen_is_wrapped() -> None:
-    choices = (Choice("ask", "asks before it changes or runs anything · in use"), Choice("plan", ""))
-    rows, _ = dialog_lines(Dialog("Which?", choices=choices, entry=":", numbered=False), Edit(), Size(45, 24), MUTE)
-    assert rows[-2:] == ["  asks before it changes or runs anything · ", "  in use"]
 
 
 def test_the_tail_takes_a_third_of_the_screen_and_less_where_its_rows_are_wide() -> None:
@@ -325,17 +180,6 @@ def test_a_retry_is_one_line_that_counts_down() -> None:
     assert line(22.5) == "✻ Working… (22s · Esc to interrupt)"
 
 
-def test_a_long_menu_says_how_much_more_there_is() -> None:
-    items = tuple(Item(f"/command{n}") for n in range(30))
-    lines, _ = input_lines(Edit("/", 1, items), Size(80, 24), PLAIN)
-    assert "… 22 more" in lines[-1]
-    lines, _ = input_lines(Edit("/", 1, items, 29), Size(80, 24), PLAIN)
-    assert "/command29" in lines[-1]
-    for chosen in (-1, 29):
-        lines, _ = input_lines(Edit("/", 1, items, chosen, cut=True), Size(80, 24), PLAIN)
-        assert "  … and more" in lines[-1]
-
-
 def test_the_rule_that_always_would_save_is_shown_to_its_last_letter() -> None:
     rule = "Always: bash(git -C some/folder log --oneline --graph *)"
     dialog = Dialog("Run this command?", choices=(Choice("Yes, once"), Choice(rule)))
@@ -348,38 +192,3 @@ def test_the_end_of_a_long_list_stays_where_it_stands() -> None:
     reply, _ = Blocks().feed(f"- top\n{nested}")
     rows = tail(State(reply=reply), Size(80, 24), Look(MUTE, tail_rows=4), markdown)
     assert rows == ["⋮", "  ◦ item 97", "  ◦ item 98", "  ◦ item 99"]
-
-
-def test_a_completion_is_inserted_as_it_is_and_shown_safely() -> None:
-    item = Item("na\x1b[2Jme", "\u202egnihton\x07")
-    assert item.label == "na\x1b[2Jme"
-    shown = "\n".join(input_lines(Edit("x", 1, (item,)), Size(120, 24), MUTE)[0])
-    assert "na\\x1b[2Jme" in shown
-    assert "\\u202egnihton\\x07" in shown
-    assert not {"\x1b", "\x07", "\u202e"} & set(shown)
-
-
-def test_the_chosen_item_of_a_narrow_menu_has_its_details_below() -> None:
-    items = (Item("/help", "List the commands, explain one, or open the manual"), Item("/undo", "Undo"))
-    lines, _ = input_lines(Edit("/", 1, items, 0), Size(40, 15), MUTE)
-    assert [line.strip() for line in lines[-2:]] == ["List the commands, explain one, or", "open the manual"]
-    lines, _ = input_lines(Edit("/", 1, items, 1), Size(40, 15), MUTE)
-    assert lines[-1].endswith("/undo  Undo")
-
-
-def test_a_setting_in_a_narrow_window_has_its_value_beside_its_own_name() -> None:
-    choices = (Choice("mode", '"ask"'), Choice("context.a_name_that_is_rather_long", "1"))
-    lines, _ = dialog_lines(Dialog("Settings", choices=choices, numbered=False), Edit(), Size(40, 15), MUTE)
-    assert '❯ mode  "ask"' in lines
-
-
-def test_the_result_of_a_subagent_says_how_many_tools_and_tokens_it_took() -> None:
-    calls = {"calls": ['Search "cart"', "Read cart.py"]}
-    spent = {"agent": "explore", **calls, **spending("demo", Usage(input=16_000, output=500), None)}
-    row = render(
-        [Called("explore: find it", ToolResult("c", "task", "success", "Found.", metadata=spent))],
-        80,
-        Look(MUTE),
-        markdown,
-    )[0]
-    assert row == "● explore: find it · 2 tool uses, 16k tokens"

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agentcli.core.event import Event, Recorded, TurnEnded
-from agentcli.core.message import Message, Text, ToolCall
-from agentcli.core.record import Record
-from agentcli.frontends.run.findings import CHANGES, Finding
+from agentcli.frontends.run.findings import Finding
 from agentcli.frontends.terminal.render.findings import rows
-from agentcli.frontends.terminal.render.pieces import Findings
-from agentcli.frontends.terminal.render.state import State, update
 from agentcli.frontends.terminal.style import DARK, MUTE, Look
 from agentcli.system.cells import width
 
 FOUND = (Finding("high", "src/cart.py", 42, "The total ignores the count."), Finding("low", "a.py", 7, "A name."))
-ASKED = Message("user", (Text(f"How\n\n{CHANGES}\n+x", True, "reminder"), Text("Review the working tree.")))
-ANSWER = Message("assistant", (Text("1. **[high] src/cart.py:42** The total ignores the count."),))
 
 
 def test_findings_are_a_numbered_list_with_their_places() -> None:
@@ -42,29 +35,3 @@ def test_a_place_is_a_link_where_links_are_on() -> None:
 
 def test_what_the_model_writes_reaches_no_terminal_as_a_sequence() -> None:
     assert "\x1b" not in "".join(rows([Finding("", "a\x1b]0;x\x07.py", 1, "b\x1b[2J")], 80, Look(MUTE)))
-
-
-def after(*events: Event) -> State:
-    state = State()
-    for event in events:
-        state = update(state, event, 0.0)
-    return state
-
-
-def recorded(message: Message) -> Recorded:
-    return Recorded(Record(1, "1", "2026-01-01T00:00:00Z", "", message))
-
-
-def test_the_list_follows_the_answer_to_a_review_and_no_other() -> None:
-    reading = Message("assistant", (Text("I look at b.py:1."), ToolCall("c", "read", {})))
-    done = after(recorded(ASKED), recorded(reading), recorded(ANSWER), TurnEnded("done"))
-    assert [one.findings for one in done.finished if isinstance(one, Findings)] == [
-        (Finding("high", "src/cart.py", 42, "The total ignores the count."),)
-    ]
-    other = replace(ASKED, parts=(Text("What is wrong?"),))
-    for events in ([other, ANSWER], [ASKED]):
-        state = after(*map(recorded, events), TurnEnded("done"))
-        assert not any(isinstance(one, Findings) for one in state.finished)
-    assert not any(
-        isinstance(one, Findings) for one in after(recorded(ASKED), recorded(ANSWER), TurnEnded("interrupted")).finished
-    )

@@ -6,9 +6,7 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
-from agentcli.core.message import GOES_ON, File, Message, Text
 from agentcli.frontends.terminal.input.attachments import FILE_BYTES, with_attachments
-from agentcli.frontends.terminal.render.attached import attached
 from agentcli.frontends.terminal.screen import renderer
 from agentcli.frontends.terminal.style import PLAIN, Look
 from agentcli.frontends.terminal.views.transcript import Transcript, section_lines
@@ -94,8 +92,3 @@ def test_what_went_with_a_prompt_stands_below_it_with_its_size(tmp_path: Path) -
         "  data.bin · binary: its content is not sent",
         "  long · large: its first and last lines are sent",
     ]
-
-
-def test_a_file_that_is_sent_in_part_says_so() -> None:
-    message = Message("user", (File("text/plain", "a", "x" * 100 + GOES_ON), Text("look")))
-    assert [each.size for each in attached(message)] == ["the first 100 characters"]
