@@ -8,9 +8,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from tests.e2e.program import Program
 
 # How long an example takes depends on what else the machine does. A run repeats the examples of the run before;
 # `--hypothesis-profile=search` looks for new ones, and prints the seed of what it finds.
@@ -56,3 +60,11 @@ def new_york(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     monkeypatch.undo()
     time.tzset()
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    """Give the program in a home of its own."""
+    from tests.e2e.program import Program
+
+    return Program(tmp_path)

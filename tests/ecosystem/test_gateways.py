@@ -17,9 +17,9 @@ import pytest
 
 from agentcli.providers.scripted.model import call, say
 from tests.e2e.program import Program
-from tests.e2e.test_patches import AFTER, PATCH, WIRES, _broken, state
 from tests.ecosystem.software import npm_packages, python_package
 from tests.loopback import Loopback
+from tests.tools.lib.test_patching import AFTER, PATCH, WIRES, _broken, state
 
 pytestmark = [pytest.mark.ecosystem, pytest.mark.timeout(900)]
 SECONDS = 180

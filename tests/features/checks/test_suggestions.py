@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agentcli.features.checks.suggestions import suggestions
-from tests.stories.features.test_project_checks import installed
+from tests.features.checks.test_configured import installed
 
 
 def test_a_program_that_is_not_installed_or_not_configured_is_not_suggested(tmp_path: Path) -> None:

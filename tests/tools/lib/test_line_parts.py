@@ -10,7 +10,7 @@ import pytest
 
 from agentcli.permissions.sandbox import detect
 from tests.e2e.program import Program
-from tests.e2e.test_auto import ran, sh
+from tests.permissions.sandbox.test_launch import ran, sh
 
 pytestmark = pytest.mark.skipif(detect().kind != "bubblewrap", reason="bubblewrap does not work here")
 

@@ -18,7 +18,7 @@ import pytest
 from tests.e2e.program import Program
 from tests.extras.importers.sessions.test_opencode import database
 
-SAMPLES = Path(__file__).parents[1] / "extras" / "importers" / "sessions" / "samples"
+SAMPLES = Path(__file__).parent / "sessions" / "samples"
 AT = "2026-01-05T09:00:00.000Z"
 
 
