@@ -158,8 +158,8 @@ def _says(asked: Asked) -> Reply:
     ("model", "more"),
     [
         ("anthropic/claude-sonnet-5", ()),
-        ("google/gemini-3.8-flash", ()),
-        ("openai/gpt-6.2-sol", ()),
+        pytest.param("google/gemini-3.8-flash", (), marks=pytest.mark.full),
+        pytest.param("openai/gpt-6.2-sol", (), marks=pytest.mark.full),
         pytest.param("openai/gpt-6.2-sol", ("providers.openai.wire=chat",), marks=pytest.mark.slow),
     ],
 )
