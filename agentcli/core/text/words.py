@@ -33,17 +33,21 @@ NEAREST = 3
 def near_names(name: str, known: Iterable[str]) -> list[str]:
     """Return the known names that a person may have meant, the nearest only; none if none is near.
 
-    A third of the letters may differ, at least one. The last part of a dotted name, and the beginning of a name, also
-    stand for it.
+    A third of the letters may differ, at least one. The last part of a dotted name, with one difference, and the
+    beginning of a name also stand for it.
     """
     wanted, names = _plain(name), [*dict.fromkeys(known)]
-    most = max(1, len(wanted) // 3)
-    near = _nearest(wanted, {each: _plain(each) for each in names}, most)
+    near = _nearest(wanted, {each: _plain(each) for each in names}, max(1, len(wanted) // 3))
     if not near and not re.search(r"[./]", name):
-        near = _nearest(wanted, {each: re.split(r"[./]", _plain(each))[-1] for each in names}, most)
+        near = _nearest(wanted, {each: re.split(r"[./]", _plain(each))[-1] for each in names}, 1)
     if not near and len(wanted) >= NEAREST:
         near = [each for each in names if _plain(each).startswith(wanted)]
     return near[:NEAREST]
+
+
+def is_slip(name: str, other: str) -> bool:
+    """Return True if two names differ in one letter, or in two neighbours that are swapped."""
+    return _differences(_plain(name), _plain(other), 1) == 1
 
 
 def _plain(name: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence, Set
 
 from agentcli.core.errors import UsageError
-from agentcli.core.text.words import near_names
+from agentcli.core.text.words import is_slip
 from agentcli.frontends.cli.completion import command_paths
 from agentcli.frontends.cli.other_names import command_for
 
@@ -68,7 +68,7 @@ def _objection(word: str, commands: Set[str]) -> str:
         said = f"{word!r} is not a command of agentcli. {_ELSEWHERE[word].format(word=word)}".strip()
     elif ours := command_for(word):
         said = f"{word!r} is not a command of agentcli. Here it is `agentcli {ours}`."
-    elif near := near_names(word, sorted(commands)):
+    elif near := [command for command in sorted(commands) if is_slip(word, command)]:  # prompts may be near to one
         said = f"Unknown command {word!r}. Did you mean `agentcli {near[0]}`?"
     elif below := [path for path in command_paths() if path.rpartition(" ")[2] == word]:
         said = f"{word!r} is a command of a group: {_listed(below)}."

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from agentcli.core.text.words import did_you_mean, instead, most_alike, name_and_argument, near_names, one_of, plural
+from agentcli.core.text.words import (
+    did_you_mean,
+    instead,
+    is_slip,
+    most_alike,
+    name_and_argument,
+    near_names,
+    one_of,
+    plural,
+)
 from tests.tables import each_row
 
 
@@ -83,3 +92,8 @@ def test_a_question_offers_the_names_and_nothing_is_asked_without_any() -> None:
     assert did_you_mean(["sessions", "session"]) == " Did you mean sessions or session?"
     assert did_you_mean(["a", "b", "c"]) == " Did you mean a, b or c?"
     assert did_you_mean([]) == ""
+
+
+@each_row(("name", "slip"), [("docter", True), ("dcotor", True), ("docto", True), ("docker", False), ("doctor", False)])
+def test_a_slip_is_one_letter_or_two_neighbours(name: str, slip: bool) -> None:
+    assert is_slip(name, "doctor") is slip
