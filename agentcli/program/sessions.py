@@ -20,7 +20,7 @@ from agentcli.context.settings import ContextSettings
 from agentcli.core.errors import CredentialsError, InputError, ToolError, TrustError, UsageError
 from agentcli.core.history import History
 from agentcli.core.journal import Journal, Predecessor
-from agentcli.core.message import Message, Text
+from agentcli.core.message import Message
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODES, Compaction, Mode, Settings
 from agentcli.core.text.words import one_of
@@ -368,8 +368,7 @@ def _is_sent(origin: Parent, session: str, since: int) -> bool:
 def _first_prompt(session: Session) -> str:
     bodies = (record.body for record in session.records())
     first = next((body for body in bodies if isinstance(body, Message) and body.is_prompt), None)
-    parts = first.parts if first is not None else ()
-    return "".join(part.text for part in parts if isinstance(part, Text) and not part.synthetic)
+    return first.text if first is not None else ""
 
 
 def mode_named(name: str) -> Mode:

@@ -96,3 +96,11 @@ def test_a_skill_is_checked_against_the_specification(head: str, error: str, tmp
     errors = check(folder)
     assert any(error in one for one in errors) if error else errors == []
     assert check(tmp_path) == ["There is no SKILL.md."]
+
+
+def test_the_name_of_a_skill_has_at_most_64_characters(tmp_path: Path) -> None:
+    for length, errors in ((64, []), (65, ["The name has 65 characters, more than 64."])):
+        folder = tmp_path / ("x" * length)
+        folder.mkdir()
+        (folder / "SKILL.md").write_text(f"---\nname: {folder.name}\ndescription: d\n---\n")
+        assert check(folder) == errors

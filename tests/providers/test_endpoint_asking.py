@@ -7,18 +7,22 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 import pytest
 
 from agentcli.providers.endpoint_asking import ask_all
 from agentcli.providers.settings import ProviderSettings
+from tests.tables import each_row
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
 
 @contextmanager
-def server(serve: Callable[[socket.socket, threading.Event], None]) -> Iterator[str]:
-    """The base URL of a server that handles each connection so, until the event is set."""
+def server(
+    serve: Callable[[socket.socket, threading.Event], None], got: Callable[[bytes], None] = lambda _: None
+) -> Iterator[str]:
+    """The base URL of a server that handles each connection so, until the event is set; `got` takes its requests."""
     over = threading.Event()
 
     def accept() -> None:
@@ -26,7 +30,7 @@ def server(serve: Callable[[socket.socket, threading.Event], None]) -> Iterator[
             while True:
                 connection, _ = listening.accept()
                 with connection, suppress(OSError):
-                    connection.recv(4096)
+                    got(connection.recv(4096))
                     serve(connection, over)
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
@@ -64,3 +68,25 @@ def test_a_question_that_is_not_answered_ends_in_time_with_the_name_of_the_endpo
         assert time.monotonic() - begun < 5
         assert asked.found is None
         assert asked.trouble.startswith("own ")
+
+
+@each_row(
+    ("settings", "header"),
+    [
+        (ProviderSettings("own", "openai", api_key_env="KEY"), "Authorization: Bearer s3cret"),
+        (ProviderSettings("own", "openai", api_key_env="KEY", auth="api-key"), "api-key: s3cret"),
+        (ProviderSettings("own", "google", api_key_env="KEY"), "x-goog-api-key: s3cret"),
+    ],
+)
+def test_a_question_has_the_key_in_the_header_of_its_provider(settings: ProviderSettings, header: str) -> None:
+    heads: list[bytes] = []
+
+    def answer(connection: socket.socket, over: threading.Event) -> None:
+        connection.sendall(HEAD + b"Content-Length: 2\r\n\r\n{}")
+
+    with server(answer, heads.append) as url:
+        [asked] = ask_all([replace(settings, base_url=url)], {"KEY": "s3cret"}, 5)
+        asked.wait()
+    [head] = heads
+    keys = [line for line in head.decode().split("\r\n") if "s3cret" in line]
+    assert [line.lower() for line in keys] == [header.lower()]

@@ -13,6 +13,7 @@ from agentcli.core.errors import SessionBusy, StoreError
 from agentcli.core.message import Message, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.record import Failure, Prune, Settings, Title, Undo
 from agentcli.sessions.in_memory import MemorySession
+from agentcli.sessions.info import Parent
 from agentcli.sessions.session import Session
 from agentcli.sessions.store import Store
 from agentcli.system.disk import Disk
@@ -435,3 +436,13 @@ def test_an_open_call_is_answered_though_a_former_one_had_its_id(store: Store, s
     assert isinstance(newest, ToolResult)
     assert newest.status == "interrupted"
     opened.close()
+
+
+def test_only_a_handoff_has_a_predecessor(store: Store, session: Session, tmp_path: Path) -> None:
+    session.append(user("first"))
+    for kind, has_one in (("handoff", True), ("fork", False), ("subagent", False)):
+        later = store.create(tmp_path, parent=Parent(session.id, 1, kind)).follow(lambda _: session)
+        assert (later.predecessor is not None) is has_one, kind
+        assert later.follow(lambda _: None).predecessor == later.predecessor
+        later.close()
+    assert session.follow(lambda _: session).predecessor is None
