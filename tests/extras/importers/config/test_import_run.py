@@ -467,7 +467,7 @@ def test_the_model_the_effort_and_the_servers_of_pi_are_imported(home: Path) -> 
 def test_skills_and_prompts_of_pi_are_read_in_place(home: Path) -> None:
     put(home / ".pi/agent/prompts/tidy.md", "Tidy $ARGUMENTS.")
     put(home / ".pi/agent/skills/notes/SKILL.md", "---\nname: notes\ndescription: Write notes.\n---\nWrite.")
-    found = opened(home).extensions
+    found = opened(home).prompt_files
     assert "tidy" in found.commands
     assert "notes" in found.skills
 
