@@ -75,6 +75,7 @@ def test_every_command_that_a_page_names_exists() -> None:
         assert set(named) - {"resume"} <= shell, topic
 
 
+@pytest.mark.full
 def test_each_message_in_the_troubleshooting_page_is_one_of_the_program() -> None:
     sources = (ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py"))
     nodes = (node for source in sources for node in ast.walk(source))

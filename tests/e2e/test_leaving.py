@@ -28,14 +28,19 @@ SAMPLE = {
     *(("plain", what, "SIGTERM") for what in ("stubborn", "stream", "approval", "nothing")),
     *(("plain", "command", "SIGINT"), ("plain", "nothing", "SIGHUP"), ("full", "stubborn", "SIGTERM")),
 }
-"""The cases tried on every run of the tests; the rest takes minutes."""
+"""The cases tried with the marker `full`; the rest takes minutes."""
+QUICK = {("plain", "stubborn", "SIGTERM"), ("plain", "command", "SIGINT")}
 
 
 @linux
+def _marks(*case: str) -> list[pytest.MarkDecorator]:
+    return [] if case in QUICK else [pytest.mark.full if case in SAMPLE else pytest.mark.slow]
+
+
 @pytest.mark.parametrize(
     ("front", "what", "number"),
     [
-        pytest.param(front, what, number, marks=[] if (front, what, number.name) in SAMPLE else [pytest.mark.slow])
+        pytest.param(front, what, number, marks=_marks(front, what, number.name))
         for front in ("full", "plain")
         for what in ACTIVITIES
         for number in CODES

@@ -120,6 +120,7 @@ def test_an_empty_conversation_is_not_asked_about(program: Program) -> None:
     assert "There is no conversation yet" in ran.err
 
 
+@pytest.mark.full
 def test_a_line_is_added_only_at_a_terminal(program: Program) -> None:
     ran = program.run("-p", "/memory add Be brief", *script(program))
     assert ran.code != 0

@@ -17,6 +17,7 @@ import pytest
 
 from tests.e2e.activities import CODES, PATIENCE, is_resumable
 from tests.e2e.program import Program
+from tests.sampling import first
 from tests.terminal import Terminal
 
 PASTE_ON, PASTE_OFF = b"\x1b[?2004h", b"\x1b[?2004l"
@@ -44,7 +45,10 @@ POINTS = [(seed, number) for seed in range(200) for number in [list(CODES)[seed 
 
 @pytest.mark.parametrize(
     ("seed", "number"),
-    [pytest.param(*point, marks=[pytest.mark.slow] if point[0] >= 6 else []) for point in POINTS],
+    [
+        pytest.param(*point, marks=[pytest.mark.slow] if point[0] >= 6 else [pytest.mark.full] if point[0] >= 2 else [])
+        for point in POINTS
+    ],
 )
 def test_a_signal_at_any_point_ends_the_program_in_good_order(
     tmp_path: Path, seed: int, number: signal.Signals
@@ -72,6 +76,7 @@ def test_a_signal_at_any_point_ends_the_program_in_good_order(
     is_resumable(program)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("prompt", [(), ("go on",)])
 def test_sigquit_ends_the_program_at_once_and_restores_the_terminal(program: Program, prompt: tuple[str, ...]) -> None:
     with program.terminal("-m", "script:long-reply", *prompt, forked=False) as t:
@@ -84,6 +89,7 @@ def test_sigquit_ends_the_program_at_once_and_restores_the_terminal(program: Pro
     is_resumable(program)
 
 
+@pytest.mark.full
 def test_a_window_that_is_closed_ends_the_program(program: Program) -> None:
     with program.terminal("-m", "script:long-reply", "go on", forked=False) as t:
         t.until("k/1")
@@ -127,7 +133,7 @@ def child(t: Terminal) -> int:
     return os.tcgetpgrp(t.master)
 
 
-@pytest.mark.parametrize("how", ["key", "signal", "stop"])
+@pytest.mark.parametrize("how", first(1, ["key", "signal", "stop"]))
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 12))])
 def test_a_suspended_program_gives_the_terminal_back_and_goes_on(program: Program, seed: int, how: str) -> None:
     chance = random.Random(seed)

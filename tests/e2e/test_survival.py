@@ -29,6 +29,7 @@ def prompts(program: Program) -> list[str]:
     return [record["parts"][-1]["text"] for record in said]
 
 
+@pytest.mark.full
 def test_a_clock_that_jumps_loses_nothing(program: Program) -> None:
     (program.base / "clock").mkdir()
     (program.base / "clock/sitecustomize.py").write_text(CLOCK)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.e2e.program import Program
 
 
+@pytest.mark.full
 def test_a_resumed_session_has_the_calls_that_are_left_and_a_copy_has_none(program: Program) -> None:
     calls = [{"name": "bash", "input": {"command": f"touch f{n}"}, "id": f"c{n}"} for n in range(3)]
     file = program.base / "script.json"

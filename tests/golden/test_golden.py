@@ -15,10 +15,11 @@ HERE = Path(__file__).parent
 
 
 def cases() -> Iterator[Any]:
-    """Each kind of run on one wire always, on the other when there is time."""
+    """Command line, defaults and two kinds of run always, the others with the marker `full`, the other wire when there is time."""
     for name in CASES:
         again = name.endswith("-google") and name.replace("google", "anthropic") in CASES
-        yield pytest.param(name, marks=[pytest.mark.slow] if again else [])
+        quick = name in ("command-line", "defaults", "work-anthropic", "compress-anthropic")
+        yield pytest.param(name, marks=[pytest.mark.slow] if again else [] if quick else [pytest.mark.full])
 
 
 @pytest.mark.parametrize("name", list(cases()))

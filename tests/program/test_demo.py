@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from agentcli.core.message import Status, ToolResult
 from agentcli.core.model import RequestMessage
 from agentcli.program.demo import TASK, model
@@ -32,6 +34,7 @@ def replies(edited: Status) -> str:
     return "\n".join(texts)
 
 
+@pytest.mark.full
 def test_the_demo_says_that_the_tests_pass_only_where_the_edit_was_made() -> None:
     assert "They pass." in replies("success")
     refused = replies("denied")

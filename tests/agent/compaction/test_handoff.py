@@ -74,6 +74,7 @@ def test_the_new_session_begins_with_what_matters(program: Program) -> None:
     assert not any(isinstance(record.body, Message | ToolResult) for record in fresh.journal.records())
 
 
+@pytest.mark.full
 def test_rules_from_before_a_compaction_without_a_ledger_are_handed_off(program: Program) -> None:
     """A session of another program was compacted there: only its records know what the user demanded."""
     old = worked(program)
@@ -95,6 +96,7 @@ def test_recall_reaches_the_records_of_the_one_before(program: Program) -> None:
     assert "gives up after 21 rounds" in recalled(fresh, id="call_1")
 
 
+@pytest.mark.full
 def test_it_is_the_same_after_it_was_closed_and_opened(program: Program) -> None:
     old = worked(program)
     fresh = handed_off(program, old)
@@ -110,6 +112,7 @@ def test_it_is_the_same_after_it_was_closed_and_opened(program: Program) -> None
     assert "21 rounds" in recalled(again, pattern="def read_line", since=1) or recalled(again, id="call_1")
 
 
+@pytest.mark.full
 def test_its_ledger_and_rules_go_on(program: Program) -> None:
     fresh = handed_off(program, worked(program))
     turn = fresh.history.turn + 1
@@ -136,12 +139,14 @@ def test_its_ledger_and_rules_go_on(program: Program) -> None:
     assert "/w/new.py" in [fact["path"] for fact in newest.body.ledger["files"]]
 
 
+@pytest.mark.full
 def test_the_handoff_itself_is_not_taken_back(program: Program) -> None:
     fresh = handed_off(program, worked(program))
     with pytest.raises(InputError, match="handoff"):
         fresh.compactor.undo()
 
 
+@pytest.mark.full
 def test_a_handoff_of_a_handoff_reaches_both(program: Program) -> None:
     second = handed_off(program, worked(program))
     turn = second.history.turn + 1

@@ -7,12 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.program import ROOT, Program
 from tests.extras.exporters.atif.rules import problems
 
 HERE = Path(__file__).parent / "harbor"
 
 
+@pytest.mark.full
 def test_it_installs_runs_resumes_and_reports(tmp_path: Path) -> None:
     program = Program(tmp_path)
     script = tmp_path / "script.json"

@@ -99,6 +99,7 @@ def test_a_tool_that_fails_tells_the_model_and_not_the_person(tmp_path: Path) ->
     assert (outputs(events), warnings(events)) == ([("error", "KeyError: 'x'")], [])
 
 
+@pytest.mark.full
 def test_a_tool_with_a_large_result_is_cut(tmp_path: Path) -> None:
     write(tmp_path, "@tool\ndef look(a: str) -> str:\n    'Look.'\n    return 'x' * 100_000_000\n")
     [(status, output)] = outputs(play(tmp_path, calls("look", a="x"), "Done."))

@@ -69,6 +69,7 @@ def test_timers_survive_a_kill_and_wait_for_resume(program: Program) -> None:
     assert program.run("sessions", "check").code == 0
 
 
+@pytest.mark.full
 def test_a_run_without_a_terminal_ends_with_its_timers_and_is_resumed_after_a_kill(program: Program) -> None:
     running = program.start("-p", "/loop 2s --times 50 look", *script(program, {"text": "Hello."}), "-o", "stream-json")
     assert running.stdout is not None

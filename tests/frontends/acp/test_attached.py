@@ -42,6 +42,7 @@ def row(program: Program) -> dict[str, Any]:
     raise AssertionError("No session is shared.")
 
 
+@pytest.mark.full
 def test_an_editor_works_in_a_session_that_a_terminal_shares(program: Program) -> None:
     replies: list[dict[str, Any]] = [
         {"text": "Let me make it.", "calls": [touch("made")]},

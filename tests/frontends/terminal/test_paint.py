@@ -61,6 +61,7 @@ def shown(screen: pyte.HistoryScreen) -> list[str]:
     return lines
 
 
+@pytest.mark.full
 @given(st.lists(FRAME, max_size=12))
 def test_the_scrollback_holds_every_committed_line_once_and_the_live_ones_below(
     frames: list[tuple[list[str], list[str]]],

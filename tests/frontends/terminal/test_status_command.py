@@ -58,6 +58,7 @@ def test_git_in_it_starts_no_program_of_the_repository(tmp_path: Path) -> None:
     assert not (tmp_path / "owned").exists()
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("error")
 def test_one_that_is_given_up_has_ended_before_its_event_loop_does(tmp_path: Path) -> None:
     with warnings.catch_warnings():

@@ -63,6 +63,7 @@ PIECES = (*SAMPLES, *NAMES, *ODD, *BETWEEN, *SPACES, *REST, *ESCAPED)
 TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=12).map("".join)
 
 
+@pytest.mark.full
 @settings(max_examples=150)
 @given(TEXTS)
 def test_nothing_is_missed_that_a_text_by_itself_would_lose(text: str) -> None:

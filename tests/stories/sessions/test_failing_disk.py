@@ -72,6 +72,7 @@ def survives_a_moment(tmp_path: Path, call: str, code: int, nth: int) -> bool:
     return disk.failed > 0
 
 
+@pytest.mark.full
 @each_row("call", CALLS)
 def test_any_call_may_fail_once_without_loss(tmp_path: Path, call: str) -> None:
     nth = 1

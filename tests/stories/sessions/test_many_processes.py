@@ -76,6 +76,7 @@ def nothing_is_lost(folder: Path, seconds: float) -> int:
     return len(reported)
 
 
+@pytest.mark.full
 def test_eight_agents_at_work_lose_nothing(tmp_path: Path) -> None:
     assert nothing_is_lost(tmp_path, 3.0) > 8
 

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.e2e.program import Program
 from tests.tables import each_row
 
@@ -52,6 +54,7 @@ PROJECT: dict[str, tuple[Any, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.full
 @each_row("case", PROJECT)
 def test_each_thing_of_a_project_that_differs_is_named_and_the_others_are_counted(tmp_path: Path, case: str) -> None:
     name, content, says = PROJECT[case]  # type: ignore[misc]
