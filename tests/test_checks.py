@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
     [
         ["ruff", "format", "--check", "."],
         ["ruff", "check", "."],
-        ["mypy"],
+        pytest.param(["mypy"], marks=pytest.mark.full),
         ["lint-imports"],
     ],
     ids=lambda check: " ".join(check[:2]),

@@ -42,6 +42,7 @@ def test_cases_come_in_every_mode_and_layout() -> None:
     assert len(set(forms())) > 200
 
 
+@pytest.mark.full
 def test_a_sample_of_random_commands_shows_nothing_denied_and_useful_ones_work() -> None:
     found = run(40, SEED)
     assert found.cases == 40

@@ -14,6 +14,7 @@ MEMORY = 300.0
 """Megabytes that a hundred sessions and the program around them may take."""
 
 
+@pytest.mark.full
 def test_eight_sessions_at_once_each_get_their_own_text_files_and_records(tmp_path: Path) -> None:
     with Loopback(plan(), strict=False) as server:
         assert asyncio.run(many(tmp_path, 8, server.env)) == []

@@ -8,6 +8,7 @@ import pytest
 
 from tests.bench.bench_imperfect import SIDES, run
 from tests.bench.imperfect import AGENTCLI, SLIPS, Imperfect, tasks, with_slips
+from tests.sampling import first
 
 
 def test_the_twenty_tasks_use_all_slips_and_each_action_has_one_at_most() -> None:
@@ -24,7 +25,7 @@ def test_a_model_that_learns_nothing_gives_up_an_action(tmp_path: Path) -> None:
     assert not [part for part in said.parts if hasattr(part, "input")]
 
 
-@pytest.mark.parametrize("seed", [0, 12])
+@pytest.mark.parametrize("seed", first(1, [0, 12]))
 def test_a_task_with_slips_is_solved_by_agentcli(seed: int) -> None:
     task = tasks()[seed]
     assert run(SIDES[0], task, with_slips(task, seed, 3, raw=True)).solved

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pytest
+
 import agentcli
 from agentcli.system import probe
 from tests.tables import each_row
@@ -38,6 +40,7 @@ def test_files_folders_and_links_are_told_apart(tmp_path: Path) -> None:
     assert found == {"file": (True, False, True), "link": (True, True, False)}
 
 
+@pytest.mark.full
 def test_no_module_asks_about_a_guessed_path_in_a_way_that_may_raise() -> None:
     asked = [
         f"{file}:{call.lineno}"

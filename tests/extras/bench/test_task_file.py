@@ -22,9 +22,11 @@ CASES = [
     pytest.param(id, name, marks=marks)
     for place, id in enumerate(TASKS)
     for number, name in enumerate(("", *solutions(id)))
-    for marks in ([pytest.mark.slow] if number > 1 or not (place + number) % 2 else [],)
+    for marks in (
+        [pytest.mark.slow] if number > 1 or not (place + number) % 2 else [pytest.mark.full] if place > 3 else [],
+    )
 ]
-"""The untouched tree, or the right solution, of each task; all others with the slow tests."""
+"""The untouched tree, or the right solution, of each task, of the first four in every run; all others with the slow tests."""
 
 
 def tree_of(task: TaskFile, folder: Path) -> Path:

@@ -98,7 +98,7 @@ def test_what_a_search_finds_becomes_a_tool_of_claude_and_the_beginning_stays_as
     [
         ("anthropic/claude-opus-5-5", "off"),
         ("anthropic/claude-opus-5-5", "auto"),  # not the vendor's own address
-        ("google/gemini-3.8-flash", "on"),
+        pytest.param("google/gemini-3.8-flash", "on", marks=pytest.mark.full),
     ],
 )
 def test_everywhere_else_a_search_answers_with_the_definitions_as_text(

@@ -133,6 +133,7 @@ def whole_hostile() -> list[str]:
 UNMOVED = [command for command in SAFE if "cd " not in command and "#" not in command]
 
 
+@pytest.mark.full
 @given(
     st.sampled_from(UNMOVED),
     st.sampled_from(JOINTS),

@@ -58,7 +58,10 @@ def project(top: Path) -> Path:
 @pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 @pytest.mark.parametrize(
     "share",
-    [pytest.param(12, id="sample"), pytest.param(1, id="all", marks=[pytest.mark.slow, pytest.mark.timeout(900)])],
+    [
+        pytest.param(12, id="sample", marks=pytest.mark.full),
+        pytest.param(1, id="all", marks=[pytest.mark.slow, pytest.mark.timeout(900)]),
+    ],
 )
 def test_running_the_safe_commands_changes_no_file(tmp_path: Path, share: int) -> None:
     work = project(tmp_path)
