@@ -396,8 +396,10 @@ def saved(path: Path) -> str:
     return "".join(part.text for part in reply.parts if isinstance(part, Text)) if reply else ""
 
 
-def timers() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
+def timers(partial: Partial) -> list[threading.Timer]:
+    """The timers of this reply; other tests may have left some of their own."""
+    found = [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
+    return [timer for timer in found if getattr(timer.function, "__self__", None) is partial]
 
 
 def comes(condition: Callable[[], bool]) -> bool:
@@ -412,11 +414,11 @@ def test_the_first_piece_is_saved_at_once_and_the_next_ones_wait_for_their_time(
     partial = Partial(path, Hasty(), LONG)
     partial.keep(4, parts("a"))
     assert read_partial(path) == Reply(4, (Text("a"),))
-    assert timers() == []
+    assert timers(partial) == []
     partial.keep(4, parts("ab"))
     partial.keep(4, parts("abc"))
     assert saved(path) == "a"
-    [timer] = timers()
+    [timer] = timers(partial)
     assert timer.daemon, "a program that ends does not wait for it"
     partial.flush()
     assert read_partial(path) == Reply(4, (Text("abc"),))
@@ -427,8 +429,8 @@ def test_the_first_piece_is_saved_at_once_and_the_next_ones_wait_for_their_time(
     assert not path.exists()
     partial.flush()
     assert not path.exists(), "it is forgotten"
-    for timer in timers():
-        timer.cancel()  # type: ignore[attr-defined]
+    for timer in timers(partial):
+        timer.cancel()
 
 
 def test_a_save_comes_by_itself_when_its_time_has_come(tmp_path: Path) -> None:
@@ -437,7 +439,7 @@ def test_a_save_comes_by_itself_when_its_time_has_come(tmp_path: Path) -> None:
     for text in ("a", "ab", "abc"):
         partial.keep(1, parts(text))
     assert comes(lambda: saved(path) == "abc")
-    assert comes(lambda: not timers())
+    assert comes(lambda: not timers(partial))
     partial.keep(1, parts("abcd"))
     assert comes(lambda: saved(path) == "abcd")
 
@@ -457,7 +459,7 @@ def test_a_timer_that_finds_nothing_serves_the_next_reply(tmp_path: Path) -> Non
     partial.keep(1, parts("a"))
     partial.keep(1, parts("ab"))
     partial.clear()
-    assert comes(lambda: not timers())
+    assert comes(lambda: not timers(partial))
     assert not path.exists()
     partial.keep(2, parts("b"))
     assert comes(lambda: read_partial(path) == Reply(2, (Text("b"),)))
