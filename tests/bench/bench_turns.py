@@ -24,7 +24,7 @@ from tests.loopback import Loopback
 
 MODELS = {
     "anthropic": "anthropic/claude-sonnet-5",
-    "google": "google/gemini-3.5-flash",
+    "google": "google/gemini-3.8-flash",
     "openai": "openai/gpt-5.5",
 }
 TURNS = 200
