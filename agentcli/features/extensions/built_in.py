@@ -1,4 +1,4 @@
-"""Built-in extensions: loaded like those of installed packages, and run like all others."""
+"""Built-in extensions: loaded like the extensions of installed packages, and run like any other."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from agentcli.features.extensions.loading import Extension, load, settings_of
+from agentcli.features.extensions.loading import Extension, Loaded, load, settings_of
 from agentcli.features.extensions.session import SessionHost
 from agentcli.features.extensions.slash import command_of
 from agentcli.features.extensions.sources import Source
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from agentcli.agent.ports import RunTurn
     from agentcli.agent.session import AgentSession
     from agentcli.core.event import Emit, TurnEnded
-    from agentcli.core.tool import Tool
     from agentcli.program.command import Command, Group
     from agentcli.program.feature import WrapTurn
 
@@ -30,32 +29,16 @@ WORKER = Worker(prints=False)
 """Threads of the built-in extensions of the process."""
 
 
-class OwnRun:
+class OwnRun(Loaded):
     """A built-in extension in all runs of the process, with the settings of one run."""
 
     def __init__(self, extension: Extension, table: Mapping[str, Any]) -> None:
         """Raise AgentError for settings that the extension refuses."""
         self.worker, self.all, self._settings = WORKER, [extension], settings_of(extension, table)
 
-    def active(self) -> Sequence[Extension]:
-        """Return the extension, unless it is off."""
-        return [one for one in self.all if not one.off]
-
-    def named(self, name: str) -> Extension | None:
-        """Return the extension if it has this name."""
-        return next((one for one in self.active() if one.name == name), None)
-
     def settings_of(self, extension: Extension) -> Any:
         """Return its settings."""
         return self._settings
-
-    def present_tools(self) -> Sequence[Tool]:
-        """Return no tools: features have their own."""
-        return ()
-
-    def refresh(self) -> bool:
-        """Return False: nothing changes."""
-        return False
 
 
 @cache

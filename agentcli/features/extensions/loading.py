@@ -6,6 +6,7 @@ import importlib.abc
 import importlib.util
 import os
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from pathlib import Path
@@ -17,6 +18,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.truncate import clip
+from agentcli.core.tool import Tool
 from agentcli.extension import MARK, Around, Command, Handler, Settings
 from agentcli.features.extensions.sources import INIT, Source
 from agentcli.features.extensions.worker import Hung, Worker
@@ -80,6 +82,33 @@ class Extension:
         """Return the faults that the person has not seen."""
         told, self.untold = self.untold, []
         return told
+
+
+class Loaded(ABC):
+    """The extensions of a run, as sessions use them. `all` holds them in order, also if their import failed."""
+
+    worker: Worker
+    all: list[Extension]
+
+    def active(self) -> Sequence[Extension]:
+        """Return the extensions that are not off."""
+        return [one for one in self.all if not one.off]
+
+    def named(self, name: str) -> Extension | None:
+        """Return an extension that is not off, by name."""
+        return next((one for one in self.active() if one.name == name), None)
+
+    @abstractmethod
+    def settings_of(self, extension: Extension) -> Any:
+        """Return the settings of an extension."""
+
+    def present_tools(self) -> Sequence[Tool]:
+        """Return the tools of the extensions that are loaded; none by default."""
+        return ()
+
+    def refresh(self) -> bool:
+        """Load what has changed; return True if something was loaded again. By default nothing changes."""
+        return False
 
 
 def described(error: BaseException, source: Source) -> str:

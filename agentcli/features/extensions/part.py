@@ -19,14 +19,14 @@ from agentcli.core.tasks import run_beside
 from agentcli.extension import Changed, FileChanged, Idle, Request, TurnEnd
 from agentcli.features.extensions.context import Shown
 from agentcli.features.extensions.hooks import ExtensionHooks
-from agentcli.features.extensions.session import MOST, Loaded, SessionHost
+from agentcli.features.extensions.session import MOST, SessionHost
 from agentcli.tools.function_tool import Contexts
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from agentcli.agent.feature import See
-    from agentcli.features.extensions.loading import Extension, Handling
+    from agentcli.features.extensions.loading import Extension, Handling, Loaded
 
 
 class ExtensionsSession(SessionPart):

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentcli.core.errors import AgentError
-from agentcli.features.extensions.loading import Extension, forget, load, settings_of
+from agentcli.features.extensions.loading import Extension, Loaded, forget, load, settings_of
 from agentcli.features.extensions.sources import Source, found, stamp
 from agentcli.features.extensions.worker import Worker
 from agentcli.program.feature import RunPart
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from agentcli.program.program import Program
 
 
-class LoadedRun(RunPart):
-    """The extensions of a run. `all` holds them in order, also if their import failed.
+class LoadedRun(Loaded, RunPart):
+    """The extensions of a run that files and packages define.
 
     Files are read when tools are first asked for, and again before each session is opened.
     """
@@ -42,14 +42,6 @@ class LoadedRun(RunPart):
         self._commands: tuple[Command, ...] | None = None
         self._tools: Sequence[Tool] | None = None
         self._defined: tuple[object, Sequence[Definition]] | None = None
-
-    def active(self) -> Sequence[Extension]:
-        """Return the extensions that are not off."""
-        return [one for one in self.all if not one.off]
-
-    def named(self, name: str) -> Extension | None:
-        """Return an extension by name."""
-        return next((one for one in self.active() if one.name == name), None)
 
     def refresh(self, force: bool = False) -> bool:
         """Load what is new or has changed; return True if something was loaded again.

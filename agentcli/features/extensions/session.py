@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from uuid import uuid4
 
 from agentcli.agent.aside import SideQuestion
@@ -24,13 +24,13 @@ from agentcli.core.record import EXTENSION, FeatureState, Pin
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.core.text.patch import PatchError, touched
 from agentcli.core.text.truncate import clip
-from agentcli.core.tool import Choice, Question, Tool
+from agentcli.core.tool import Choice, Question
 from agentcli.extension import Answer, Completed, Context, Decision
 from agentcli.extension import ToolCall as CallEvent
 from agentcli.features.extensions.context import SessionContext, Shown
-from agentcli.features.extensions.loading import Extension, Handling
+from agentcli.features.extensions.loading import Extension, Handling, Loaded
 from agentcli.features.extensions.requests import answer
-from agentcli.features.extensions.worker import Clock, Worker
+from agentcli.features.extensions.worker import Clock
 
 TEXT = 20_000
 """Characters of a text that an extension may show or give to the model at once."""
@@ -59,33 +59,6 @@ _calling: ContextVar[frozenset[str]] = ContextVar("calling", default=frozenset()
 def state_name(name: str) -> str:
     """Return the feature name of an extension's state."""
     return f"{EXTENSION}{name}"
-
-
-class Loaded(Protocol):
-    """The extensions of a run, as sessions use them."""
-
-    worker: Worker
-    all: list[Extension]
-
-    def active(self) -> Sequence[Extension]:
-        """Return the extensions that are not off."""
-        ...
-
-    def named(self, name: str) -> Extension | None:
-        """Return an extension by name."""
-        ...
-
-    def settings_of(self, extension: Extension) -> Any:
-        """Return the settings of an extension."""
-        ...
-
-    def present_tools(self) -> Sequence[Tool]:
-        """Return the tools of the extensions that are loaded."""
-        ...
-
-    def refresh(self) -> bool:
-        """Load what has changed; return True if something was loaded again."""
-        ...
 
 
 class SessionHost:

@@ -24,8 +24,8 @@ from agentcli.core.text.words import one_of
 from agentcli.extension import Answer
 from agentcli.extension import Command as Use
 from agentcli.features.extensions.context import SessionContext, Shown
-from agentcli.features.extensions.loading import Extension
-from agentcli.features.extensions.session import SECONDS, TEXT, Loaded, SessionHost
+from agentcli.features.extensions.loading import Extension, Loaded
+from agentcli.features.extensions.session import SECONDS, TEXT, SessionHost
 from agentcli.features.extensions.worker import Clock
 from agentcli.program.command import Group
 from agentcli.program.commands import Command, Context, Framed, Item, Output, OutputCommand, Said, Sent, Work
