@@ -26,13 +26,6 @@ def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
     return found
 
 
-def restrictions(path: Path, source: str, top: str) -> Found:
-    """Return the settings in a project's file, none of which has an effect."""
-    found = Found()
-    found.skip_others(read_json(path, found), (), source)
-    return found
-
-
 def _server(raw: Mapping[str, object]) -> Mapping[str, object]:
     """Return a server's definition with our names: a list of tools replaces `*` for all of them."""
     tools = texts(raw.get("tools"))

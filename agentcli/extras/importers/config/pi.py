@@ -27,10 +27,3 @@ def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
     found.skip_others(raw, _KNOWN, SOURCE)
     found.file("AGENTS.md", folder / "AGENTS.md")
     return found
-
-
-def restrictions(path: Path, source: str, top: str) -> Found:
-    """Return the settings in a project's file, none of which has an effect."""
-    found = Found()
-    found.skip_others(read_json(path, found), (), source)
-    return found
