@@ -70,7 +70,7 @@ _COMMANDS: Mapping[str, str] = {
 }
 """Commands of other agents with ours, if more words follow or the command needs none."""
 _ALONE = {"plugins", "sessions", "extensions", "permissions", "agents", "skills", "hooks", "update", "stats", "serve"}
-"""Our commands that also stand for a lone word."""
+"""Our commands for which a lone word of another agent may stand."""
 _ATTACHED = "@path in the prompt attaches a file or an image."
 _SETTINGS = "`--set KEY=VALUE` changes a setting for a run; `agentcli help configuration` lists them."
 _LOGS = "The log is always written; `agentcli help troubleshooting` says where."
@@ -193,7 +193,8 @@ def _filled(meaning: str, value: str) -> list[str]:
         return [part for rule in _rules(value) for part in (option, rule)]
     if option == "resume" and value in ("", "latest"):
         return ["resume", *(["--last"] if value else [])]
-    return [_VALUES.get(value, value) if word in (VALUE, MAYBE) else word for word in words]
+    value = _VALUES.get(value, value) if option in ("--mode", "--effort") else value
+    return [value if word in (VALUE, MAYBE) else word for word in words]
 
 
 def _rules(value: str) -> list[str]:
