@@ -13,6 +13,9 @@ from agentcli.core.errors import InputError, UsageError
 from agentcli.program.named_worktree import NamedWorktree, open_worktree
 from tests.e2e.program import Program
 
+READ = 0.6
+"""Seconds in which a person reads a question; keys from before are dropped."""
+
 
 def git(folder: Path, *words: str) -> str:
     return subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
@@ -125,7 +128,9 @@ def test_the_person_decides_at_the_end_what_happens_to_the_changes(repository: P
     with program.terminal("-w", "fix", *script(program), "write it") as terminal:
         terminal.until("Done.")
         terminal.send("\x04", until="Enter keeps it · m merges into main · d shows the diff · x discards it:")
+        terminal.settle(READ)
         terminal.send("d\r", until="+new")
+        terminal.settle(READ)
         terminal.send("m\r", until="Merged")
         assert terminal.wait() == 0
     assert (repository / "new.txt").read_text() == "new\n"

@@ -9,7 +9,7 @@ from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import display_path, safe
 from agentcli.frontends.opening import project_of
-from agentcli.program.command_line.output import confirmed
+from agentcli.program.command_line.output import asked, confirmed
 from agentcli.program.named_worktree import NamedWorktree, open_worktree, summary
 from agentcli.program.options import Options
 
@@ -70,11 +70,10 @@ def _decided(worktree: NamedWorktree) -> bool:
 
 
 def _answer(question: str) -> str:
-    """Return the answer in lower case; the end of the input and Ctrl-C are an empty one."""
-    print(question, end="", file=sys.stderr, flush=True)
+    """Return the answer; Ctrl-C is an empty one."""
     try:
-        return input().strip().lower()
-    except (EOFError, KeyboardInterrupt):
+        return asked(question)
+    except KeyboardInterrupt:
         print(file=sys.stderr)
         return ""
 

@@ -83,15 +83,22 @@ TYPED_AHEAD = 0.3
 
 def confirmed(question: str) -> bool:
     """Ask on stderr and return True for yes; anything else, including the end of the input, means no."""
-    print(f"{question} [y/N]: ", end="", file=sys.stderr, flush=True)
+    return asked(f"{question} [y/N]: ") in ("y", "yes")
+
+
+def asked(question: str) -> str:
+    """Ask on stderr and return the answer in lower case; the end of the input is an empty one.
+
+    Keys from before the question are dropped.
+    """
+    print(question, end="", file=sys.stderr, flush=True)
     if sys.stdin.isatty():
         import termios
 
         time.sleep(TYPED_AHEAD)
         termios.tcflush(sys.stdin, termios.TCIFLUSH)
     try:
-        answer = input()
+        return input().strip().lower()
     except EOFError:
         print(file=sys.stderr)
-        return False
-    return answer.strip().lower() in ("y", "yes")
+        return ""
