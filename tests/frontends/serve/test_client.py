@@ -6,26 +6,34 @@ import asyncio
 import contextlib
 import json
 from pathlib import Path
+from typing import Any
 
 from agentcli.agent.ports import ApprovalResponse
 from agentcli.frontends.serve import client
+from agentcli.frontends.serve.registry import Registration
 from agentcli.providers.scripted.model import call, say
-from tests.frontends.serve.front import Waiting
+from tests.frontends.serve.front import ScriptedFront, Waiting
 from tests.frontends.serve.test_control import SECRET, run, shared
 from tests.tables import each_row
 
 TOUCH = call("bash", "c1", command=f"touch a && echo {SECRET}", description="Make a")
 
 
+async def asking(folder: Path) -> tuple[ScriptedFront, Registration, Waiting, dict[str, Any]]:
+    """A shared session that waits for an answer: its front end, its place, its person and its question."""
+    person = Waiting()
+    front, to = await shared(folder, say("", TOUCH), say("Done."), person=person)
+    front.take("make it")
+    await person.asks.wait()
+    state = await client.request(to, "page", do="state")
+    assert state["state"] == "waits"
+    (question,) = state["questions"]
+    return front, to, person, question
+
+
 def test_two_answer_one_question_and_the_first_wins(tmp_path: Path) -> None:
     async def test() -> None:
-        person = Waiting()
-        front, to = await shared(tmp_path, say("", TOUCH), say("Done."), person=person)
-        front.take("make it")
-        await person.asks.wait()
-        state = await client.request(to, "page", do="state")
-        (question,) = state["questions"]
-        assert state["state"] == "waits"
+        front, to, _, question = await asking(tmp_path)
         assert question["title"] == "Run this command?"
         assert SECRET not in json.dumps(question)
         assert question["choices"][0]["choice"] == "once"
@@ -47,11 +55,7 @@ def test_two_answer_one_question_and_the_first_wins(tmp_path: Path) -> None:
 
 def test_the_terminal_answers_first_and_a_client_is_told(tmp_path: Path) -> None:
     async def test() -> None:
-        person = Waiting()
-        front, to = await shared(tmp_path, say("", TOUCH), say("Done."), person=person)
-        front.take("make it")
-        await person.asks.wait()
-        (question,) = (await client.request(to, "page", do="state"))["questions"]
+        front, to, person, question = await asking(tmp_path)
         person.answer.set_result(ApprovalResponse("no"))
         await front.done()
         late = await client.request(to, "page", do="answer", hash=question["hash"], choice="once")
@@ -63,11 +67,7 @@ def test_the_terminal_answers_first_and_a_client_is_told(tmp_path: Path) -> None
 
 def test_an_answer_is_bound_to_its_question(tmp_path: Path) -> None:
     async def test() -> None:
-        person = Waiting()
-        front, to = await shared(tmp_path, say("", TOUCH), say("Done."), person=person)
-        front.take("make it")
-        await person.asks.wait()
-        (question,) = (await client.request(to, "page", do="state"))["questions"]
+        front, to, _, question = await asking(tmp_path)
         for key, choice in (("0" * 64, "once"), (question["call"], "once"), (question["hash"], "yolo"), ("", "once")):
             refused = await client.request(to, "page", do="answer", hash=key, choice=choice)
             assert refused["code"] == "refused"
