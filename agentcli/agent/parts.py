@@ -1,4 +1,4 @@
-"""Parts of a session: its own with their services for tools, then those of its features; and their combined results."""
+"""Parts of a session: its own, which offer services to tools, and its features' parts; and what all return together."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ class FoundTools:
     """Tools of servers, which a session finds over time. Here are no servers."""
 
     def __init__(self, traits: dict[str, Traits]) -> None:
-        """`traits` has the traits of all tools; those of each tool that is found are added."""
+        """`traits` holds the traits of all tools. A tool that is found adds its own."""
         self.traits, self.found = traits, dict[str, Tool]()
 
     @property

@@ -55,7 +55,7 @@ class NamedWorktree:
         return self._git("diff", self.tree.head)
 
     def merge(self) -> str:
-        """Commit what is left, merge the branch into the repository's own, remove the worktree; return the target.
+        """Commit uncommitted changes, merge into the repository's branch, remove the worktree; return that branch.
 
         Raises InputError if nothing was merged; the worktree then stays.
         """

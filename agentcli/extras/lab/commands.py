@@ -167,7 +167,7 @@ def _written_by(program: Program, name: str, main: ModelSpec) -> Callable[[Summa
     return write
 
 
-SAME_REQUESTS = "The requests, their sizes and the replies are those of the session; another model may count tokens differently and take other steps."
+SAME_REQUESTS = "Requests, sizes and replies are the session's own; another model may count tokens differently and take other steps."
 
 
 def what_if(session: str, model: str, json: bool, settings: list[str] | None, cwd: str) -> None:

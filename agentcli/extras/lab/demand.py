@@ -123,7 +123,7 @@ class Demand:
             self._compacted.append(_Compacted(request, self._known))
 
     def _repeated(self, reply: Message, request: Request) -> tuple[int, int]:
-        """Count word sequences in the inputs of calls that occurred before, and those of them that are out of view."""
+        """Count the word sequences in inputs of calls that occurred before, and how many of these are out of view."""
         calls = (part for part in reply.parts if isinstance(part, ToolCall))
         given = {each for call in calls for value in _values(call.input) for each in sequences(str(value))}
         repeated = given & self._said

@@ -76,7 +76,7 @@ def _offer(session: AgentSession, tools: Sequence[Tool]) -> None:
 
 
 def lines(loaded: LoadedRun, program: Program, tokens: Callable[[str], int] | None = None) -> Iterator[str]:
-    """Yield a line for each extension, and for what is wrong. `tokens` counts those of a text."""
+    """Yield a line for each extension, and one for each fault. `tokens` counts the tokens of a text."""
     for one in loaded.all:
         yield line(one, tokens)
     waiting = [one for one in loaded.definitions() if not program.approvals.allows(one)]

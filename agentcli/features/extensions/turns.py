@@ -69,7 +69,7 @@ class WrappedTurn:
         return ended
 
     def show(self, shown: Shown) -> None:
-        """Show a text to the person, before the turn begins or goes on."""
+        """Show a text to the person before the turn starts or continues."""
         self._shown.append(Noticed(safe(clip(shown.whole, TEXT))))
 
     def add_prompt(self, text: str) -> None:

@@ -21,7 +21,7 @@ _FENCED = re.compile(r"```[\w-]*\n(.*)\n```", re.DOTALL)
 
 
 class Unusable(AgentError):
-    """A schema cannot be used."""
+    """Error: the schema is unusable."""
 
     exit_code = 42
 

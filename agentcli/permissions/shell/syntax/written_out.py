@@ -18,7 +18,7 @@ _ASSIGNMENT = re.compile(
     re.VERBOSE,
 )
 _MADE = "/tmp/agentcli-made"
-"""Stands for a new folder of `mktemp`: the sandbox keeps it in its /tmp."""
+"""Placeholder for a folder that `mktemp` makes: the sandbox keeps it in its /tmp."""
 FINDING = re.compile(r"PATH|IFS|ENV|ZDOTDIR|FPATH|CDPATH|GLOBIGNORE|PS\d|PROMPT_COMMAND|BASH.*|SHELL.*|LD_.*|DYLD_.*")
 """Variables with which the shell or the loader finds programs, scripts and libraries."""
 _CHANGING = re.compile(rf"HOME|PWD|TMPDIR|{FINDING.pattern}")
