@@ -53,7 +53,6 @@ from agentcli.resources import prompt
 from agentcli.sessions.info import new_id
 from agentcli.sessions.session import Session
 from agentcli.sessions.settings import SKIPPED, CheckpointLimits
-from agentcli.system import probe
 from agentcli.system.key_store import KeyStore
 from agentcli.tools.registry import run
 
@@ -68,19 +67,6 @@ if TYPE_CHECKING:
 
 
 P = TypeVar("P", bound=RunPart)
-
-
-def newcomer(home: Path, sessions: Path) -> list[str]:
-    """Return a note for a person who comes from another agent, before the very first session."""
-    known = [f"~/{folder}" for folder in HOMES if probe.is_dir(home / folder)]
-    if not known or any(sessions.glob("*/*/records/*")):
-        return []
-    whose = "its" if len(known) == 1 else "their"
-    return [f"Found {', '.join(known)}: /import takes over {whose} settings, and lists them first."]
-
-
-HOMES = (".claude", ".codex", ".gemini", ".config/opencode", ".pi/agent", ".copilot")
-"""Folders of other agents below a person's home."""
 
 
 class Program(Project):
@@ -335,7 +321,6 @@ class Program(Project):
     def _notes(self, hooks: Sequence[str]) -> Sequence[str]:
         """Return notes for the person about settings, extensions, hooks and servers before the first prompt."""
         trouble = filter(None, [self.workspace_policy.saved.rules()[1]])
-        found = newcomer(self.home, self.store.root) if self.front_end.attended and not self.front_end.one_turn else []
         return (
             *self.config.warnings,
             *trouble,
@@ -343,7 +328,6 @@ class Program(Project):
             *hooks,
             *(note for part in self.parts for note in part.notes()),
             *self._unstarted(),
-            *found,
         )
 
     def _unstarted(self) -> Iterator[str]:

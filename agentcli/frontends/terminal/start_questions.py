@@ -1,21 +1,26 @@
 """Questions at the start of a session with a person.
 
-The first is about trust in the folder. The others approve each thing that it would start.
+The very first start offers to import the settings of other agents. The next question is about trust in the folder. The
+others approve each thing that it would start.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from agentcli.core.errors import AgentError
-from agentcli.core.sanitise import safe_line
+from agentcli.core.sanitise import display_path, safe_line
 from agentcli.core.text.words import plural
 from agentcli.program.approvals import answers
-from agentcli.program.consent import decide, trust_folder, undecided
+from agentcli.program.consent import decide, reopened, trust_folder, undecided
+from agentcli.program.extras import extra
 from agentcli.program.project_rules import entries_without_effect, offered_rules, restrictions
 from agentcli.program.trust import what_it_would_load
+from agentcli.system import probe
+from agentcli.system.paths import replace_file
 
 if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
@@ -32,6 +37,12 @@ READ_ANYWAY = "Instruction files such as AGENTS.md are read either way."
 LOAD, WITHOUT = "Yes, load them", "No, start without them"
 START = "What may this project start?"
 NOT_LOADED = "Project settings not loaded. To load them once: `agentcli --trust`."
+OFFERED = "import-offered"
+"""File in the state folder: the settings of other agents were offered for import."""
+IMPORT = "Import settings of other agents?"
+UNCHANGED = "Their files stay as they are, and keys are not copied. /import shows each entry."
+TAKE, LEAVE = "Yes, import them", "No, and don't ask again"
+AUTO = "Shift-Tab switches modes; auto runs ordinary commands in the sandbox without asking."
 TIGHTENS = "Its rules that deny or ask apply either way"
 
 
@@ -49,6 +60,9 @@ async def settle(
     With `select`, one question lists everything that the folder would start.
     """
     try:
+        if (imported := await _with_imports(program, session, choose, say)) is not session:
+            session = imported
+            await move_to(session)
         if found := _unloaded(program):
             tightening = restrictions(program, program.traits)
             rules = await _trusted(offered_rules(program, program.traits), tightening, found, choose)
@@ -70,6 +84,33 @@ async def settle(
                 await move_to(settled)
     except AgentError as error:
         say(str(error))
+
+
+async def _with_imports(
+    program: Program, session: AgentSession, choose: Choose, say: Callable[[str], None]
+) -> AgentSession:
+    """Offer the settings of other agents once; return the session with the imported ones in force."""
+    mark = program.dirs.state / OFFERED
+    if program.options.no_session or program.options.demo or probe.exists(mark):
+        return session
+    if not (names := extra("programs with a folder")(program.home, program.given_env)):
+        return session
+    plan = await asyncio.to_thread(lambda: extra("plan of an import")(program, names))
+    if not plan.new:
+        return session
+    taken = await choose(IMPORT, [*extra("an import in brief")(plan), UNCHANGED], [TAKE, LEAVE]) == 0
+    replace_file(mark, "", mode=0o600)
+    if taken:
+        await asyncio.to_thread(extra("import"), plan, program.dirs.config)
+        program.reload()
+        left = f" /import lists {len(plan.skipped)} that were left out." if plan.skipped else ""
+        say(f"Imported {plural(len(plan.new), 'entry')} to {display_path(program.dirs.config)}.{left}")
+        session = reopened(program, session, "Restart agentcli to use what was imported.")
+    else:
+        say("Nothing was imported. /import does it later.")
+    if session.report.status().sandboxed and session.core.approval.mode != "auto":
+        say(AUTO)
+    return session
 
 
 def _unloaded(program: Program) -> Sequence[str]:

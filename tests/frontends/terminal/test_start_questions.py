@@ -12,7 +12,7 @@ import pytest
 
 from agentcli.agent.session import AgentSession
 from agentcli.frontends.opening import program_of
-from agentcli.frontends.terminal.start_questions import NOT_LOADED, settle
+from agentcli.frontends.terminal.start_questions import IMPORT, NOT_LOADED, UNCHANGED, settle
 from agentcli.program.options import Options
 from agentcli.program.program import Program
 
@@ -128,3 +128,20 @@ def test_allow_rules_of_the_project_are_saved_only_by_the_answer_that_names_them
 def test_without_allow_rules_there_are_two_answers(folder: Folder) -> None:
     questions = asked(folder.define(**EVIL).program(), True, False)[0]
     assert questions[0].endswith("Yes, load them No, start without them")
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_the_settings_of_other_agents_are_offered_once_and_imported_only_after_a_yes(
+    folder: Folder, tmp_path: Path, taken: bool
+) -> None:
+    (tmp_path / ".claude").mkdir()
+    rules = {"deny": ["Bash(rm:*)"], "defaultMode": "plan"}
+    (tmp_path / ".claude" / "settings.json").write_text(json.dumps({"permissions": rules, "theme": "dark"}))
+    (tmp_path / ".claude.json").write_text(json.dumps(GIT))
+    program = folder.program()
+    questions, moved = asked(program, taken)
+    assert questions[0].startswith(f"{IMPORT} Claude Code: 1 server, 1 permission rule, mode {UNCHANGED}")
+    assert [session.core.approval.mode for session in moved] == (["plan"] if taken else [])
+    assert (program.dirs.config / "mcp.json").exists() == taken
+    assert questions[1].startswith("Imported 3 entries to " if taken else "Nothing was imported.")
+    assert asked(folder.program()) == ([], [])

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from agentcli.extras.importers.config import home_of
 from agentcli.extras.importers.config.found import NEVER_ASKS, Found, Item, hook_groups, read_json, table, texts
 from agentcli.features.hooks.files import EVENTS
 from agentcli.system import probe
@@ -17,9 +18,8 @@ _FILE_TOOLS = ("Read", "Edit", "Write", "MultiEdit", "Grep", "Glob", "LS", "Note
 def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
     """Read all settings of Claude Code for this user and this folder."""
     found = Found()
-    own = env.get("CLAUDE_CONFIG_DIR")
-    folder = Path(own) if own else home / ".claude"
-    state = read_json((Path(own) if own else home) / ".claude.json", found)
+    folder = home_of("claude", home, env)
+    state = read_json((folder if env.get("CLAUDE_CONFIG_DIR") else home) / ".claude.json", found)
     for name, server in table(state, "mcpServers").items():
         found.server(name, server, "~/.claude.json")
     for name, server in table(state, "projects", str(cwd), "mcpServers").items():

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from agentcli.extras.importers.config import home_of
 from agentcli.extras.importers.config.found import (
     NEVER_ASKS,
     Found,
@@ -45,7 +46,7 @@ _RENAMED = {
 def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
     """Read all settings of Codex for this user."""
     found = Found()
-    folder = Path(env.get("CODEX_HOME") or home / ".codex")
+    folder = home_of("codex", home, env)
     raw = read_toml(folder / "config.toml", found)
     for name, server in table(raw, "mcp_servers").items():
         found.server(name, _server(server) if isinstance(server, Mapping) else server, SOURCE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from agentcli.extras.importers.config import home_of
 from agentcli.extras.importers.config.found import Found, read_json, table, texts
 
 SOURCE, SERVERS = "~/.copilot/config.json", "~/.copilot/mcp-config.json"
@@ -14,7 +15,7 @@ _KNOWN = ("model", "trusted_folders", "reasoning_effort")
 def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
     """Read all settings of Copilot CLI for this user."""
     found = Found()
-    folder = Path(env.get("COPILOT_HOME") or home / ".copilot")
+    folder = home_of("copilot", home, env)
     for name, server in table(read_json(folder / "mcp-config.json", found), "mcpServers").items():
         found.server(name, _server(server) if isinstance(server, Mapping) else server, SERVERS)
     raw = read_json(folder / "config.json", found, comments=True)

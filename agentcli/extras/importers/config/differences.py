@@ -17,6 +17,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.model import ModelSpec
 from agentcli.core.sanitise import display_path, safe_line
+from agentcli.extras.importers.config import home_of
 from agentcli.extras.importers.config.found import Found, read_json, table
 from agentcli.extras.importers.config.import_run import ImportPlan, import_plan
 from agentcli.features.hooks.files import EVENTS, FIELDS
@@ -92,8 +93,7 @@ def _user(program: Program, plan: ImportPlan) -> Iterator[Compared]:
 
 
 def _own_folder(program: Program) -> Path:
-    own, home = program.given_env.get("CLAUDE_CONFIG_DIR"), program.given_env.get("HOME")
-    return Path(own) if own else Path(home or Path.home()) / PROGRAM
+    return home_of("claude", Path(program.given_env.get("HOME") or Path.home()), program.given_env)
 
 
 def _styles(program: Program) -> Iterator[Compared]:

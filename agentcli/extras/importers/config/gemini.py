@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.core.aliases import GEMINI_CLI
+from agentcli.extras.importers.config import home_of
 from agentcli.extras.importers.config.found import Found, Item, hook_groups, read_json, table, texts
 from agentcli.features.hooks.files import GEMINI_EVENTS
 from agentcli.features.mcp.config import with_braces
@@ -18,7 +19,7 @@ SOURCE = "~/.gemini/settings.json"
 def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
     """Read all settings of Gemini CLI for this user."""
     found = Found()
-    folder = home / ".gemini"
+    folder = home_of("gemini", home, env)
     raw = read_json(folder / "settings.json", found, comments=True)
     for name, server in table(raw, "mcpServers").items():
         found.server(name, with_braces(server), SOURCE)

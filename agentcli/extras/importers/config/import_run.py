@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 import shlex
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, ConfigError, CredentialsError, in_words
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.secrets import SECRET, mask
+from agentcli.core.text.words import plural
 from agentcli.extras.importers import config as foreign
-from agentcli.extras.importers.config import PROGRAMS
-from agentcli.extras.importers.config.found import Found, Item
+from agentcli.extras.importers.config import HOMES, PROGRAMS
+from agentcli.extras.importers.config.found import Found, Item, Target
 from agentcli.features.hooks.loaded import USER_FILE
 from agentcli.features.mcp.config import parsed
 from agentcli.permissions.rules import Rules, in_own_names, parse_rule
@@ -25,10 +27,6 @@ from agentcli.program.config.toml import add_to_list, set_key
 from agentcli.program.program import Program
 from agentcli.system import probe
 from agentcli.system.locked_file import update
-
-if TYPE_CHECKING:
-    from agentcli.program.program import Program
-
 
 SERVERS_FILE = "mcp.json"
 
@@ -41,6 +39,7 @@ class Step:
 
     item: Item
     status: Literal["new", "same", "clash"]
+    program: str = ""
 
     def __str__(self) -> str:
         item = self.item
@@ -93,7 +92,7 @@ def import_plan(program: Program, names: Sequence[str]) -> ImportPlan:
                     safe_line(f"{item.source}: {item.key} {item.value if item.to == 'config.toml' else ''}: {why}")
                 )
             else:
-                steps.append(Step(item, present.take(item)))
+                steps.append(Step(item, present.take(item), name))
         skipped += found.skipped
     return ImportPlan(tuple(steps), tuple(skipped))
 
@@ -250,6 +249,37 @@ def lines(plan: ImportPlan) -> Iterator[str]:
         yield from ("Left out:", *(f"  {line}" for line in plan.skipped))
     if not plan.steps and not plan.skipped:
         yield "Nothing was found."
+
+
+def in_brief(plan: ImportPlan) -> list[str]:
+    """Return one line for each program that says what would be written."""
+    names = dict.fromkeys(step.program for step in plan.new)
+    return [f"{HOMES[name][0]}: {_counted([step.item for step in plan.new if step.program == name])}" for name in names]
+
+
+def _counted(items: Sequence[Item]) -> str:
+    """Return how many entries of each kind there are, and the names of the settings and files."""
+    counts: Counter[str] = Counter()
+    for item in items:
+        folder, _, file = item.key.partition("/")
+        if item.to in _KINDS:
+            counts[_KINDS[item.to]] += len(item.value["hooks"]) if item.to == USER_FILE else 1
+        elif item.to == "file" and file:
+            counts[folder.removesuffix("s")] += 1
+        elif item.key.startswith("permissions."):
+            counts["permission rule"] += 1
+        else:
+            counts[_SAID.get(item.key, item.key)] = 0
+    return ", ".join(plural(count, kind) if count else kind for kind, count in counts.items())
+
+
+_KINDS: Mapping[Target, str] = {"mcp.json": "server", "hooks.json": "hook"}
+_SAID = {
+    "agent.effort": "effort",
+    "ui.status_command": "status line",
+    "add_dirs": "folders",
+    "sandbox_network": "network",
+}
 
 
 def doctor_rows(program: Program) -> Iterator[tuple[str, bool, str]]:

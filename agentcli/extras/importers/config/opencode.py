@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.core.aliases import OPENCODE
+from agentcli.extras.importers.config import home_of
 from agentcli.extras.importers.config.found import Found, Item, read_json, table
 
 _NAME = re.compile(r"[\w.-]{1,60}")
@@ -19,7 +20,7 @@ _HEAD = {"description", "agent", "model", "subtask", "mode", "temperature"}
 def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
     """Read all settings of opencode for this user."""
     found = Found()
-    folder = Path(env.get("XDG_CONFIG_HOME") or home / ".config") / "opencode"
+    folder = home_of("opencode", home, env)
     for name in ("opencode.json", "opencode.jsonc"):
         source = f"~/.config/opencode/{name}"
         raw = read_json(folder / name, found, comments=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from agentcli.extras.importers.config import home_of
 from agentcli.extras.importers.config.found import Found, read_json, table
 
 SOURCE = "~/.pi/agent/settings.json"
@@ -14,7 +15,7 @@ _KNOWN = ("defaultProvider", "defaultModel", "defaultThinkingLevel", "packages",
 def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
     """Read all settings of pi for this user."""
     found = Found()
-    folder = Path(env.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent")
+    folder = home_of("pi", home, env)
     raw = read_json(folder / "settings.json", found)
     for source, servers in ((SOURCE, raw), ("~/.pi/agent/mcp.json", read_json(folder / "mcp.json", found))):
         for name, server in table(servers, "mcpServers").items():
