@@ -69,7 +69,7 @@ def test_every_command_that_a_page_names_exists() -> None:
     shell = set(whole_group().commands)
     for topic in manual.TOPICS:
         source = manual.page(topic)
-        slashes = re.findall(r"`/([a-z]+)", source)
+        slashes = re.findall(r"`/([a-z][a-z-]*)", source)
         assert set(slashes) <= set(COMMANDS.all), topic
         named = re.findall(r"(?:`|^    |\| )agentcli ([a-z][a-z-]+)\b", source, re.MULTILINE)
         assert set(named) - {"resume"} <= shell, topic

@@ -78,6 +78,8 @@ class ApprovalGate:
     """Rules that end by themselves."""
     save_everywhere: Callable[[Sequence[str]], None] = lambda _: None
     """Stores rules for every project: all or none."""
+    add_folder: Callable[[Path], None] = lambda _: None
+    """Adds a folder to the workspace of this session."""
     start_of: Callable[[ToolCall, Tool], Path | None] = lambda *_: None
     """The folder in which a command starts; None for the workspace's own."""
     switched: Callable[[Mode], object] = lambda _: None
@@ -205,6 +207,9 @@ class ApprovalGate:
         """Add an answer's rules to the session's, and save the permanent ones."""
         from agentcli.agent.timed_rules import timed
 
+        for folder in decision.widen() if answer.choice == "folder" else ():
+            self.add_folder(folder)
+            self.notice(f"Added to the workspace of this session: {folder}")
         lasting = []
         for rule, term in map(timed, _chosen_rules(decision, answer)):
             if term is None:
@@ -307,6 +312,7 @@ class ApprovalGate:
             always=decision.always,
             unsaved=decision.unsaved,
             prefixes=decision.prefixes if self.attended else (),
+            folders=decision.widen() if self.attended else (),
             session="" if _rewrites(parts) else decision.session,
             edits=decision.edits,
             revise=partial(self._revised, call),
@@ -360,8 +366,8 @@ class ApprovalGate:
             self.compacts_plan = answer.choice == "compact"
         else:
             self._keep(decision, answer)
-            if answer.choice == "prefix" and (kept := self._decide(call)).contained:
-                decision = kept  # the chosen rule lets it run in the sandbox, not outside
+            if answer.choice in ("prefix", "folder") and (kept := self._decide(call)).contained:
+                decision = kept  # the answer lets it run in the sandbox, not outside
         return call.decided(replace(decision, decision="allow", rule=f"user:{answer.choice}"))
 
 

@@ -41,6 +41,8 @@ class ApprovalRequest:
     """The reason why no rule may be saved."""
     prefixes: tuple[str, ...] = ()
     """Wider rules that the choice "prefix" would save, one for each program of the command: `bash(npm run *)`."""
+    folders: tuple[Path, ...] = ()
+    """Folders that the choice "folder" would add to the workspace of this session."""
     session: str = ""
     """The exact rule that the choice "session" would add; empty if the question is asked each time."""
     edits: bool = False
@@ -54,14 +56,14 @@ class ApprovalRequest:
 @dataclass(frozen=True, slots=True)
 class ApprovalResponse:
     """A person's decision: allow once, for this session, always in this project, always with other arguments
-    (`prefix`), or no. With a no, `reason` goes to the model. `compact` approves a plan like `session`, and compacts the
+    (`prefix`), with the call's `folder` added to the workspace, or no. With a no, `reason` goes to the model. `compact` approves a plan like `session`, and compacts the
     conversation before the plan is carried out.
 
     `all` allows this call once and all `others` of the question as shown. `input` replaces the call's input if the
     person edited the proposal.
     """
 
-    choice: Literal["once", "session", "always", "prefix", "all", "compact", "no"]
+    choice: Literal["once", "session", "always", "prefix", "folder", "all", "compact", "no"]
     reason: str = ""
     input: Mapping[str, Any] | None = None
     rules: tuple[str, ...] = ()

@@ -358,6 +358,8 @@ class AgentSession:
         unattended = _unattended(self._setup, for_model, self.core.approval.mode)
         if self.core.approval.mode == "auto" and self._setup.workspace.tmp is not None:
             facts = (*facts, PRIVATE)
+        if added := self._setup.workspace.added():
+            facts = (*facts, f"Also in the workspace: {', '.join(map(str, added))}")
         listings = "\n".join(filter(None, [part.listing() for part in self.parts.all]))
         self.conversation.pending += self.conversation.reminders.due(
             self.core.approval.mode, self._setup.today(), unattended, facts, listings

@@ -142,6 +142,8 @@ class Permissions:
     """Saves allow rules for the project."""
     save_everywhere: Callable[[Sequence[str]], None] = lambda _: None
     """Saves allow rules for every project."""
+    add_folder: Callable[[Path], None] = lambda _: None
+    """Adds a folder to the workspace, of which `Workspace.added` then tells."""
     timed: OnDemand[TimedRules] | None = None
     """Timed rules of the parent session; None for a session with its own."""
     run: RunRules | None = None

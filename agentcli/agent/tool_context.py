@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import replace
+from pathlib import Path
 from typing import cast
 
 from agentcli.agent.calls.call import PrintedEvents
@@ -31,12 +32,17 @@ class SessionToolContext:
 
     def __init__(self, workspace: Workspace, journal: Journal, limits: ToolLimits, printed: PrintedEvents) -> None:
         self.cwd = workspace.cwd
-        self.roots = workspace.resolved_roots
+        self._workspace = workspace
         self.env = workspace.command_env
         self.limits = limits
         self.scope = CallScope()
         self._journal, self._printed = journal, printed
         self._services: dict[type, object] = {}
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """Resolved folders of the workspace."""
+        return self._workspace.resolved_roots
 
     def add(self, services: Iterable[Offer]) -> None:
         """Add services to all calls of the session."""

@@ -332,12 +332,15 @@ class ToolContext(Protocol):
     """Services for a running call. The agent makes them for each session, so tools need no global state."""
 
     cwd: Path
-    roots: tuple[Path, ...]
-    """The folders of the workspace, resolved."""
     env: Mapping[str, str]
     """The environment of commands, before secrets are removed."""
     limits: ToolLimits
     scope: CallScope
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """Resolved folders of the workspace, which may grow during the session."""
+        ...
 
     def keep_output(self, call_id: str, output: str | bytes, ending: str = ".txt") -> str:
         """Save a whole output, or a file, and return the path for the model.

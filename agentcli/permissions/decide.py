@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -67,6 +67,9 @@ class Decision:
     contained: bool = False
     """True for a command that may run only because the sandbox contains it, so it must not run outside."""
 
+    widen: Callable[[], tuple[Path, ...]] = field(default=tuple, compare=False, repr=False)
+    """Finds the folders that would answer the question if they were in the workspace; only needed for a question."""
+
     @property
     def prefixes(self) -> tuple[str, ...]:
         """Wider rules that a second "always" would save, one for each program; empty if none may be saved."""
@@ -90,7 +93,41 @@ def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode
     return replace(
         decision, paths=(nature.path,) if nature.path else (), machine=nature.machine, hidden=nature.hidden,
         instead=instead, left_out=nature.left_out, explains=nature.line.explained if nature.line else tuple,
+        widen=_widen(call, nature, tools, rules, mode, workspace) if by_mode(decision) else tuple,
     )  # fmt: skip
+
+
+def by_mode(decision: Decision) -> bool:
+    """Return True if merely the mode asks about a call: no rule, and nothing that asks each time."""
+    return decision.decision == "ask" and decision.rule.startswith("mode ")
+
+
+def _widen(
+    call: ToolCall, nature: CallFacts, tools: Mapping[str, Traits], rules: Rules, mode: Mode, workspace: Workspace
+) -> Callable[[], tuple[Path, ...]]:
+    """Return the search for folders that would answer the question if they were in the workspace."""
+
+    @cache
+    def widen() -> tuple[Path, ...]:
+        from agentcli.permissions.offers import folders_around
+
+        folders = folders_around(_outside(nature), workspace)
+        if not folders:
+            return ()
+        wider = replace(workspace, added=lambda: (*workspace.added(), *folders))
+        then = decide(call, tools, rules, mode, wider)
+        if then.decision == "allow" or mode == "auto":
+            return folders if then.decision == "allow" else ()
+        return folders if by_mode(then) and not _outside(facts_of(call, tools, rules, wider)) else ()
+
+    return widen
+
+
+def _outside(nature: CallFacts) -> Sequence[Path]:
+    """Return the paths outside the workspace of a command, or the path of another call that asks, inside or not."""
+    if nature.line is not None:
+        return nature.line.read_outside
+    return () if nature.path is None or nature.edits_inside or nature.harmless else (nature.path,)
 
 
 def _together(decisions: Sequence[Decision]) -> Decision:
@@ -106,9 +143,14 @@ def _together(decisions: Sequence[Decision]) -> Decision:
         edits = all(each.edits for each in found)
         return replace(
             found[0], why=why, always="", unsaved="it changes several files", offers=tuple,
+            widen=partial(_all_folders, found),
             session=found[0].session if edits else "", edits=edits, paths=paths,
         )  # fmt: skip
     return replace(decisions[0], paths=paths)
+
+
+def _all_folders(decisions: Sequence[Decision]) -> tuple[Path, ...]:
+    return tuple(dict.fromkeys(folder for each in decisions for folder in each.widen()))
 
 
 def _boxed(decision: Decision, workspace: Workspace) -> bool:

@@ -5,16 +5,21 @@ They are searched only for a question.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from agentcli.permissions.allowing import away, uncovered
+from agentcli.permissions.paths import Workspace, resolved
 from agentcli.permissions.rules import SANDBOX, parse_rule, parse_rules, paths_shown, reading_scope
 from agentcli.permissions.shell.command_line import CommandLine
 from agentcli.permissions.shell.effects.covered import leads_away
 from agentcli.permissions.shell.effects.harmless_values import Assignments, leading
 from agentcli.permissions.shell.effects.prefixes import local_requests, script_of, whole_program, wider
+from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.syntax.parse import Command
+from agentcli.system import probe
 
 
 def offered(line: CommandLine, tool: str, approved: Sequence[str]) -> tuple[str, ...]:
@@ -69,6 +74,48 @@ def offered_to_see(line: CommandLine) -> tuple[str, ...]:
     rules = tuple(f"read({scope})" for scope in scopes)
     shown = paths_shown(parse_rules(allow=rules).allow, line.workspace.home) if all(scopes) else ()
     return rules if shown and line.contained_with(shown) else ()
+
+
+def folders_around(paths: Sequence[Path], workspace: Workspace) -> tuple[Path, ...]:
+    """Return the folders that a person may add to the workspace for these paths outside; none if one path has none."""
+    found = [_folder_around(path, workspace) for path in paths] if len(paths) <= _MOST_PATHS else [None]
+    folders = dict.fromkeys(folder for folder in found if folder is not None)
+    tops = tuple(folder for folder in folders if folders.keys().isdisjoint(folder.parents))
+    return tops if all(found) and len(tops) <= _MOST_FOLDERS else ()
+
+
+def _folder_around(path: Path, workspace: Workspace) -> Path | None:
+    """Return the repository around a path, or else its folder, if it is a folder of work.
+
+    Such a folder is the user's own. It is neither hidden in a home folder nor part of the system.
+    """
+    homes = [resolved(home) for home in (workspace.home, *workspace.other_homes)]
+    near = next((one for one in (path, *path.parents) if probe.is_dir(one)), Path("/"))
+    closed = [*homes, *workspace.resolved_roots, *map(resolved, workspace.own)]
+    around = [one for one in (near, *near.parents) if not any(place.is_relative_to(one) for place in closed)]
+    folder = next((one for one in around if os.path.lexists(one / ".git")), next(iter(around), None))
+    if folder is None or near not in around:
+        return None
+    home = next((home for home in homes if folder.is_relative_to(home)), None)
+    below = folder.relative_to(home).parts if home is not None else folder.parts[2:]
+    system = home is None and folder.parts[1] in _OF_THE_SYSTEM
+    hidden = any(part.startswith(".") or part in _OF_PROGRAMS for part in below)
+    if not below or hidden or system or any(folder.is_relative_to(place) for place in map(resolved, workspace.own)):
+        return None
+    try:
+        return folder if folder.stat().st_uid == os.getuid() else None
+    except OSError:
+        return None
+
+
+_MOST_FOLDERS = 3
+"""Maximum folders that one answer adds to the workspace."""
+_OF_THE_SYSTEM = word_set(
+    "bin boot dev etc lib lib32 lib64 libx32 nix opt proc run sbin snap sys usr var System Library Applications cores root"
+)
+"""Folders of the root in which no person works."""
+_OF_PROGRAMS = word_set("Library AppData snap")
+"""Folders of a home folder in which programs keep their settings."""
 
 
 def _changing(line: CommandLine) -> Iterator[tuple[int, Command]]:

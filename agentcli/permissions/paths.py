@@ -96,8 +96,15 @@ class Workspace:
     """Exactly the environment that a command gets now; None if unknown: then `env` may lack a variable."""
     started: Callable[[], Mapping[Path, str]] = field(default=dict, compare=False)
     """Resolved files in the workspace that hooks and servers run, each with the reason why it is protected from writing."""
-    resolved_roots: tuple[Path, ...] = field(init=False, compare=False)
+    added: Callable[[], Sequence[Path]] = tuple
+    """Resolved folders that a person has added to the roots since."""
+    _first_roots: tuple[Path, ...] = field(init=False, compare=False)
     """Roots (`cwd` if there are none) with links followed at creation."""
+
+    @property
+    def resolved_roots(self) -> tuple[Path, ...]:
+        """All folders of the workspace, with links followed."""
+        return (*self._first_roots, *self.added())
 
     @property
     def command_env(self) -> Mapping[str, str]:
@@ -105,7 +112,7 @@ class Workspace:
         return {**self.env, "PATH": self.path}
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "resolved_roots", tuple(resolved(root) for root in self.roots or (self.cwd,)))
+        object.__setattr__(self, "_first_roots", tuple(resolved(root) for root in self.roots or (self.cwd,)))
 
 
 def impossible(path: str) -> str:

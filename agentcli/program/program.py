@@ -423,7 +423,8 @@ class Program(Project):
 
         checkpoints = self.store.checkpoints(
             session,
-            self.roots,
+            self.first_roots,
+            added=lambda: self.added,
             listing=covered,
             limits=self.config[CheckpointLimits],
             objection=self.workspace_policy.objection,

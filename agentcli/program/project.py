@@ -10,7 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError, ConfigError, InputError, UsageError
 from agentcli.core.sanitise import safe_line
 from agentcli.program.options import Options
@@ -47,6 +46,8 @@ class Project:
         self.is_embedded = env is not None
         """True in an embedding program, which provides the environment: the process's own must not change."""
         self.cwd = folder_named(options.cwd or _here())
+        self.added = list[Path]()
+        """Resolved folders that a person has added to the workspace of this run."""
         self.leave_out([self.cwd])
         self.dirs: AppDirs = app_dirs(self.env)
 
@@ -93,18 +94,24 @@ class Project:
             self._schema(), self.dirs.config_file, project, self.env, self.options.settings, self.options.overrides
         )
 
-    @cached_property
+    @property
     def roots(self) -> tuple[Path, ...]:
         """Folders of the workspace, the current one first. Raises UsageError for a missing one."""
+        return (*self.first_roots, *self.added)
+
+    @cached_property
+    def first_roots(self) -> tuple[Path, ...]:
+        """Folders of the workspace as the run begins. Raises UsageError for a missing one."""
         from agentcli.program.config.general import General
 
         return (self.cwd, *map(folder_named, (*self.config[General].add_dirs, *self.options.add_dirs)))
 
     def add_folder(self, folder: Path) -> None:
-        """Add a folder to the workspace of this run. Sessions opened from now on have it."""
-        self.options = replace(self.options, add_dirs=(*self.options.add_dirs, str(folder)))
-        self.__dict__.pop("roots", None)
-        self.leave_out(self.roots)
+        """Add a folder to the workspace of this run, also to that of its open sessions."""
+        folder = folder_named(str(folder))
+        if folder not in self.roots:
+            self.added.append(folder)
+            self.leave_out(self.roots)
 
     @property
     def home(self) -> Path:

@@ -128,9 +128,10 @@ class WorkspacePolicy:
         home = Path(context.env.get("HOME") or Path.home())
         return Workspace(
             context.cwd,
-            self._context.roots,
+            context.first_roots,
             home,
             own,
+            added=lambda: context.added,
             sandboxed=self.sandbox.working,
             masks=self.sandbox.masks,
             records=self.sandbox.kind in ("bubblewrap", "seatbelt"),
@@ -229,6 +230,7 @@ class WorkspacePolicy:
             run=self.timed,
             save_rules=self.saved.add,
             save_everywhere=self.save_everywhere,
+            add_folder=self._context.add_folder,
             trusted=self._context.trusted,
             sandboxes=self.sandboxes,
             sandbox=self.sandbox.state,

@@ -167,12 +167,14 @@ class Store:
         session: Session,
         roots: Sequence[Path],
         *,
+        added: Callable[[], Sequence[Path]] = tuple,
         listing: Listing | None = None,
         limits: CheckpointLimits | None = None,
         objection: Callable[[Path], str] = lambda _: "",
     ) -> Checkpoints:
         """Open the store of file states under `roots` for a session; contents are shared within its project.
 
+        `added` returns the folders that have joined the roots since.
         `listing` lists the files worth covering, by default all outside folders that a command can rebuild. `objection`
         returns why a file is never restored, or an empty text.
         """
@@ -184,6 +186,7 @@ class Store:
         return Checkpoints(
             folder / "checkpoints",
             roots,
+            added=added,
             listing=listing or plain_listing,
             limits=limits or LIMITS,
             objection=objection,

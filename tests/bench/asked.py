@@ -265,6 +265,8 @@ class _Run:
     workspace: Workspace
     hosts: set[str]
     """Hosts that were asked about: an answer holds for the session."""
+    added: defaultdict[tuple[str, bool], list[Path]] = field(default_factory=lambda: defaultdict(list))
+    """Folders that answers have added to the session's workspace, by mode and whether there is a sandbox."""
 
 
 def _count(recorded: Recorded, run: _Run, outcome: Outcome, kept: dict[tuple[str, str, bool], Rules]) -> None:
@@ -280,13 +282,13 @@ def _count(recorded: Recorded, run: _Run, outcome: Outcome, kept: dict[tuple[str
         tally.auto += 1
         tally.auto_local += local
         outcome.auto.append((why, recorded.command, local))
-        tally.answered += bool(_asked(command, here, kept, run.place.folder, "auto") or why != auto.why)
-    if why := _asked(command, here, kept, run.place.folder):
+        tally.answered += bool(_asked(command, here, kept, run, "auto") or why != auto.why)
+    if why := _asked(command, here, kept, run):
         tally.ask += 1
         tally.ask_local += local
         outcome.ask.append((why, recorded.command, local))
     bare = replace(here, sandboxed=False, gated=False, tmp=None, loopback=None)
-    if why := _asked(command, bare, kept, run.place.folder):
+    if why := _asked(command, bare, kept, run):
         tally.bare += 1
         tally.bare_local += local
         outcome.bare.append((why, recorded.command, local))
@@ -306,18 +308,25 @@ def _asked_by_host(command: str, run: _Run) -> str:
 
 
 def _asked(
-    command: str, here: Workspace, kept: dict[tuple[str, str, bool], Rules], project: str, mode: str = "ask"
+    command: str, here: Workspace, kept: dict[tuple[str, str, bool], Rules], run: _Run, mode: str = "ask"
 ) -> str:
-    """Return the reason for a question in a mode, and keep the rules of a person who answers "always"; empty if nothing is asked."""
-    rules = kept[project, mode, here.sandboxed]
-    ask = decided(command, rules, mode, replace(here, shown=lambda: paths_shown(rules.allow, here.home)))
+    """Return the reason for a question in a mode; empty if nothing is asked.
+
+    Keep what a person answers who takes the widest offer: a folder for the session, or rules for the project.
+    """
+    rules, added = kept[run.place.folder, mode, here.sandboxed], run.added[mode, here.sandboxed]
+    here = replace(here, shown=lambda home=here.home: paths_shown(rules.allow, home), added=lambda: added)
+    ask = decided(command, rules, mode, here)
     if ask.decision == "allow":
         return ""
+    if folders := ask.widen():
+        added += [folder for folder in folders if folder not in added]
+        return f"ADDED {ask.why}"
     widest = ask.prefixes or ((ask.always,) if ask.always else (ask.session,))
     fresh = parse_rules(allow=filter(None, widest), origin="session")
     known = {str(rule) for rule in rules.allow}
     if any(str(rule) not in known for rule in fresh.allow):
-        kept[project, mode, here.sandboxed] = rules + fresh
+        kept[run.place.folder, mode, here.sandboxed] = rules + fresh
     return f"{'' if ask.prefixes else 'NO PREFIX '}{ask.why}"
 
 

@@ -750,3 +750,48 @@ def test_rules_are_shown_strongest_first_with_their_origin() -> None:
         ("ask", "bash(git *)", "config"),
         ("allow", "bash(npm test)", "config"),
     ]
+
+
+def folders_offered(command: str, workspace: Workspace, mode: Mode) -> list[str]:
+    """The names of the folders of the home that the question about a command offers to add."""
+    top = workspace.home
+    return [str(folder.relative_to(top)) for folder in ask("bash", command, workspace, mode).widen()]
+
+
+@each_row(
+    ("command", "in_auto", "in_ask"),
+    [
+        ("cat ../lib/src/a.py", ["lib"], ["lib"]),
+        ("cp a.py ../lib/b.py && ls ../notes", ["lib", "notes"], ["lib", "notes"]),
+        ("cd ../notes && npm test", ["notes"], ["notes"]),
+        ("echo hi > ../notes/n.txt", ["notes"], ["notes"]),
+        ("cd ../notes && sudo make", [], ["notes"]),  # in auto another question is left
+        ("cat ../lib/.env", [], []),
+        ("cat ../x.txt", [], []),  # the home folder
+        ("ls ..", [], []),
+        ("touch ../.config/app/a", [], []),
+        ("cat ../.ssh/id", [], []),
+        ("touch ../.local/share/agentcli/x", [], []),
+        ("cat /etc/shadow && ls ../lib", [], []),
+        ("ls /srv /", [], []),
+        ("rm -rf ~", [], []),
+        ("cat ../Library/x", [], []),
+        ("ls ../a1/b ../a2/b ../a3/b ../a4/b", [], []),
+    ],
+)
+def test_a_question_about_a_folder_of_work_outside_offers_to_add_it(
+    tmp_path: Path, command: str, in_auto: list[str], in_ask: list[str]
+) -> None:
+    home = tmp_path / "home"
+    for name in ("work", "lib/.git", "lib/src", "notes", ".ssh", ".config/app", ".local/share/agentcli", "Library"):
+        (home / name).mkdir(parents=True, exist_ok=True)
+    for number in range(1, 5):
+        (home / f"a{number}/b").mkdir(parents=True)
+    (home / "lib/src/a.py").touch()
+    cover = UndoCover(1_000_000, 20_000)
+    work = Workspace(
+        home / "work", (), home, (home / ".local/share/agentcli",), sandboxed=True, records=True, undo=cover
+    )
+    assert folders_offered(command, work, "auto") == in_auto
+    assert folders_offered(command, work, "ask") == in_ask
+    assert folders_offered(command, work, "yolo") == []

@@ -33,7 +33,10 @@ def approval_options(request: ApprovalRequest) -> list[PermissionOption]:
             PermissionOption(option_id=NO, name="Keep planning", kind="reject_once"),
         ]
     options = [PermissionOption(option_id="once", name="Allow once", kind="allow_once")]
-    if rule := request.session or request.always:
+    if request.folders:
+        name = f"Allow, and add to this session: {', '.join(map(str, request.folders))}"
+        options.append(PermissionOption(option_id="folder", name=name, kind="allow_always"))
+    elif rule := request.session or request.always:
         name = "Allow all edits in this session" if request.edits else f"Allow for this session: {rule}"
         options.append(PermissionOption(option_id="session", name=name, kind="allow_always"))
     if request.always:

@@ -9,10 +9,7 @@ from pathlib import Path
 from agentcli.core.record import Settings
 from agentcli.frontends.commands.base import CommandContext, terminal_command
 from agentcli.program.commands import Context, Item
-from agentcli.program.consent import reopened
 from agentcli.program.project import folder_named
-
-_NOT_STORED = "This session is not stored. Restart agentcli instead."
 
 
 def folders(context: Context) -> Sequence[Item]:
@@ -27,7 +24,7 @@ async def add_dir(context: CommandContext, folder: str) -> None:
     Without DIR, list the folders. The setting `add_dirs` adds folders to every session.
     """
     if folder:
-        await _add(context, _named(context, folder))
+        context.program.add_folder(_named(context, folder))
     context.say("Workspace:", *(f"  {root}" for root in context.program.roots))
 
 
@@ -40,7 +37,7 @@ async def cd(context: CommandContext, folder: str) -> None:
     if folder:
         target = _named(context, folder)
         if not any(target.is_relative_to(root) for root in context.program.roots):
-            await _add(context, target)
+            context.program.add_folder(target)
         context.show_events([context.session.core.record(Settings(folder=str(target)))])
     context.say(f"Commands start in {context.session.core.folder.now}.")
 
@@ -48,8 +45,3 @@ async def cd(context: CommandContext, folder: str) -> None:
 def _named(context: CommandContext, folder: str) -> Path:
     """Return the folder that a person names. Raises UsageError if there is none."""
     return folder_named(os.path.join(context.session.core.folder.now, os.path.expanduser(folder)))
-
-
-async def _add(context: CommandContext, folder: Path) -> None:
-    context.program.add_folder(folder)
-    await context.move_to(reopened(context.program, context.session, _NOT_STORED))

@@ -60,7 +60,9 @@ class PlainAsking:
                     return ApprovalResponse("compact", input=changed)
                 case "once":
                     return ApprovalResponse("once", input=changed)
-                case "session" if changed is None and (ask.session or ask.always):
+                case "8" | "f" if ask.folders and changed is None:
+                    return ApprovalResponse("folder")
+                case "session" if changed is None and (ask.session or ask.always) and not ask.folders:
                     return ApprovalResponse("session")
                 case "6" | "w" if ask.prefixes and changed is None:
                     return ApprovalResponse("prefix")
@@ -147,7 +149,9 @@ class PlainAsking:
             return "1 yes and let it edit without asking, 2 yes and ask before each change, 3 compact and carry it out without asking, 4 no"
         offers = ["1 yes once"]
         session = "2 yes and all edits in this session" if ask.edits else "2 yes for this session"
-        offers += [session] if (ask.session or ask.always) and not changed else []
+        offers += [session] if (ask.session or ask.always) and not changed and not ask.folders else []
+        folder = f"8 yes and add {proposal.added(ask, self._terminal.look)} to this session"
+        offers += [folder] if ask.folders and not changed else []
         offers += [f"3 a{proposal.always(ask)[1:]}"] if always else []
         offers += ["4 no"] + ([f"5 all {len(ask.others) + 1} of this reply"] if ask.others else [])
         wider = f"6 always allow {proposal.wider(ask.prefixes)}"

@@ -329,7 +329,7 @@ def response_of(ask: ApprovalRequest, answer: Answer) -> ApprovalResponse | None
     match answer.choice:
         case "everywhere":
             return ApprovalResponse("prefix", rules=(ask.always,), everywhere=True)
-        case "once" | "session" | "always" | "prefix" | "all" | "compact" as choice:
+        case "once" | "session" | "always" | "prefix" | "folder" | "all" | "compact" as choice:
             return ApprovalResponse(choice)
         case _:
             return ApprovalResponse("no", answer.reason)

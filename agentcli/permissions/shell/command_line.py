@@ -270,7 +270,7 @@ class CommandLine:
             return ()
         parts, found = self._running[0], dict[Path, None]()
         for part, folders in zip(parts, self._places(parts), strict=True):
-            words = (piece.text for piece in (*part.words[1:], *part.reads) if piece.known)
+            words = (piece.text for piece in (*part.words[1:], *part.reads, *part.writes) if piece.known)
             for word in (".", *words):
                 forms = (form for form in (word, word.partition("=")[2]) if form and not any(map(str.isspace, form)))
                 verdicts = (judge_path(form, self.workspace, write=False, cwd=at) for form in forms for at in folders)

@@ -75,7 +75,7 @@ class Checkpoints:
     """States of files under `roots`, stored in `folder` (a session's `checkpoints/`). Never touches a repository.
 
     `listing` lists the files worth covering that a command may change; sessions of a project share `pool`. `objection`
-    returns why a file must not be restored, or an empty text.
+    returns why a file must not be restored, or an empty text. `added` returns the folders that have joined the roots.
     """
 
     def __init__(
@@ -83,17 +83,22 @@ class Checkpoints:
         folder: Path,
         roots: Sequence[Path],
         *,
+        added: Callable[[], Sequence[Path]] = tuple,
         listing: Listing = plain_listing,
         limits: CheckpointLimits = LIMITS,
         objection: Callable[[Path], str] = lambda _: "",
         pool: Path | None = None,
         disk: Disk = DISK,
     ) -> None:
-        self._roots = tuple(Path(os.path.realpath(root)) for root in roots)
+        self._first_roots, self._added = tuple(Path(os.path.realpath(root)) for root in roots), added
         self._folder, self._listing, self._disk = folder, listing, disk
         self._forbids = objection
         self._objects = Objects(folder / "objects", disk, pool)
         self._reader = StateReader(self._objects, limits)
+
+    @property
+    def _roots(self) -> tuple[Path, ...]:
+        return (*self._first_roots, *self._added())
 
     def before_edits(self, paths: Iterable[Path], calls: Sequence[str] = ()) -> Pending:
         """Take the states of files before they are edited or created, and of folders to be created for them."""

@@ -105,6 +105,19 @@ async def test_hooks_of_the_beginning_run_with_the_session_and_not_with_its_firs
 
 
 @in_loop
+async def test_a_folder_outside_is_added_to_the_session_when_asked_about(tmp_path: Path) -> None:
+    (tmp_path / "lib").mkdir()
+    for name in "ab":
+        (tmp_path / "lib" / name).write_text(f"this is {name}\n")
+    reads = [{"calls": [{"name": "read", "input": {"file_path": f"../lib/{name}"}}]} for name in "ab"]
+    async with editing(tmp_path, *reads, {"text": "Done."}, choose=lambda _: "folder") as editor:
+        await editor.say(await editor.new(), "go")
+        [question] = editor.person.questions
+        assert f"Allow, and add to this session: {tmp_path / 'lib'}" in [one["name"] for one in question["options"]]
+        assert "this is b" in str(editor.person.updates)
+
+
+@in_loop
 async def test_a_cancelled_question_and_a_cancelled_turn_end_it_as_cancelled(tmp_path: Path) -> None:
     replies = [{"calls": [{"name": "bash", "input": {"command": "touch x"}, "id": f"c{n}"}]} for n in range(3)]
     async with editing(tmp_path, *replies, choose=lambda _: "cancelled") as editor:

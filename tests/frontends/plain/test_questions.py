@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -103,6 +104,13 @@ def test_only_what_is_offered_is_taken_for_an_answer() -> None:
     person = Person("edits", "5", "8", "1")
     assert person.approve(ruled).choice == "once"
     assert person.said[-3:] == ["Please answer with one of the numbers."] * 3
+
+
+def test_a_folder_is_offered_in_place_of_the_session() -> None:
+    person = Person("2", "8")
+    asked = replace(COMMAND, session="bash(make)", folders=(Path("/home/me/lib"),))
+    assert person.approve(asked).choice == "folder"
+    assert person.asked == ["1 yes once, 8 yes and add /home/me/lib to this session, 4 no? "] * 2
 
 
 def test_all_calls_of_a_reply_are_allowed_also_where_the_first_was_changed() -> None:

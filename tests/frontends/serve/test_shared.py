@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from agentcli.frontends.serve.shared import LiveText
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
+from agentcli.core.message import ToolCall
+from agentcli.frontends.serve.shared import Answer, LiveText, question_of, response_of
 from agentcli.sessions.exporting.redactor import Redactor
 
 KEY = "sk-ant-api03-" + "Zq7" * 30 + "AA"
@@ -31,3 +35,11 @@ def test_text_without_secrets_leaves_as_it_came(size: int) -> None:
     text = "# A heading\n\nWords, **bold** and `code`.\n\n- one\n- two\n\n\tindented  text \n"
     live = LiveText(Redactor())
     assert "".join(live.add(text[n : n + size]) for n in range(0, len(text), size)) == text
+
+
+def test_a_folder_that_an_answer_would_add_is_named_and_can_be_chosen() -> None:
+    call = ToolCall("c", "bash", {"command": "ls ../lib"})
+    ask = ApprovalRequest(call, "ls", "it is outside", "ls ../lib", "command", folders=(Path("/home/me/lib"),))
+    [choice] = [one for one in question_of(ask, "/home/me/work")["choices"] if one["choice"] == "folder"]
+    assert choice["label"] == "Yes, and add /home/me/lib to this session"
+    assert response_of(ask, Answer(choice="folder")) == ApprovalResponse("folder")

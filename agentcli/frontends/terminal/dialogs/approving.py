@@ -93,6 +93,8 @@ class Approving:
                 return ApprovalResponse("once")
             case "session":
                 return ApprovalResponse("session")
+            case "folder":
+                return ApprovalResponse("folder")
             case "always":
                 return ApprovalResponse("always")
             case "all":

@@ -116,6 +116,7 @@ def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look
             if ask.edits
             else Choice("Yes, for this session")
         ),
+        "folder": Choice(f"Yes, and add {added(ask, look)} to this session", keys="f"),
         "always": Choice(always(ask)),
         "prefix": Choice(f"Always allow {wider(ask.prefixes)}", keys="w"),
         "everywhere": Choice("Always in every project…"),
@@ -160,6 +161,11 @@ def wider(rules: Sequence[str]) -> str:
     return ", ".join(filter(None, (others and f"{others} in this project", named and f"{named} here (sandboxed)")))
 
 
+def added(ask: ApprovalRequest, look: Look) -> str:
+    """Return the folders that an answer adds to the workspace."""
+    return " and ".join(look.near(safe_line(str(folder))) for folder in ask.folders)
+
+
 def covered(rule: str) -> str:
     """Return the calls that a rule allows, in a person's terms.
 
@@ -185,7 +191,8 @@ _WILD, _ESCAPED = re.compile(r"(?<!\\)(?:\\\\)*\*"), re.compile(r"\\([*\\])")
 def answers(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> list[str]:
     """Return the names of the answers behind the choices of `question`, in order, without impossible ones."""
     lasting = {
-        "session": bool(ask.session or ask.always),
+        "session": bool(ask.session or ask.always) and not ask.folders,
+        "folder": bool(ask.folders),
         "always": bool(ask.always),
         "prefix": bool(ask.prefixes),
         "everywhere": bool(ask.always) and ask.kind != "diff",

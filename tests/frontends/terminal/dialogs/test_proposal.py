@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -158,6 +159,8 @@ def test_only_choices_that_can_be_chosen_are_listed() -> None:
     assert "Always allow every tool of the server time in this project" in labels(server)
     boxed = replace(COMMAND, session="bash(x)", prefixes=("sandbox(python3 *)", "sandbox(git stash *)"))
     assert "Always allow python3, git stash here (sandboxed)" in labels(boxed)
+    outside = replace(COMMAND, session="bash(x)", folders=(Path("/home/me/lib"), Path("/home/me/app")))
+    assert labels(outside)[1:-1] == ["Yes, and add /home/me/lib and /home/me/app to this session"]
     assert len(labels(ruled)) == len(answers(ruled, None))
     assert labels(ruled, {"command": "make -j"}) == labels(COMMAND)
     assert labels(replace(COMMAND, others=(WRITE,)))[-1] == "Yes to both (shows the other first)"
