@@ -55,9 +55,11 @@ class ApprovalRequest:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalResponse:
-    """A person's decision: allow once, for this session, always in this project, always with other arguments
-    (`prefix`), with the call's `folder` added to the workspace, or no. With a no, `reason` goes to the model. `compact` approves a plan like `session`, and compacts the
-    conversation before the plan is carried out.
+    """A person's decision about a call.
+
+    `once`, `session` and `always` (in this project) are about the call as it is, `prefix` about others like it, too.
+    `folder` allows it once and adds its folders to the workspace. With a `no`, `reason` goes to the model. `compact`
+    approves a plan like `session`, and compacts the conversation before the plan is carried out.
 
     `all` allows this call once and all `others` of the question as shown. `input` replaces the call's input if the
     person edited the proposal.

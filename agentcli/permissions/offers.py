@@ -77,7 +77,10 @@ def offered_to_see(line: CommandLine) -> tuple[str, ...]:
 
 
 def folders_around(paths: Sequence[Path], workspace: Workspace) -> tuple[Path, ...]:
-    """Return the folders that a person may add to the workspace for these paths outside; none if one path has none."""
+    """Return the folders that a person may add to the workspace for these paths outside it.
+
+    Return none if one path has no such folder.
+    """
     found = [_folder_around(path, workspace) for path in paths] if len(paths) <= _MOST_PATHS else [None]
     folders = dict.fromkeys(folder for folder in found if folder is not None)
     tops = tuple(folder for folder in folders if folders.keys().isdisjoint(folder.parents))

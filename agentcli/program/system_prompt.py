@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,6 +29,74 @@ _COMMITS = 3
 _SCANNED = 2_000
 """Entries of the folder that are looked at."""
 _PROGRAMS = ("python3", "python", "node", "gcc", "make", "rg", "uv", "curl")
+"""Programs that models look for first where no manifest says what the project is."""
+_OF_PROJECTS = {
+    "pyproject.toml": "python3 python",
+    "setup.py": "python3 python",
+    "setup.cfg": "python3 python",
+    "tox.ini": "python3 python",
+    "requirements.txt": "python3 python",
+    "requirements-dev.txt": "python3 python",
+    "package.json": "node npm",
+    "Cargo.toml": "cargo",
+    "go.mod": "go",
+    "Makefile": "make",
+    "CMakeLists.txt": "cmake make cc",
+    "Gemfile": "ruby bundle",
+    "pom.xml": "java mvn",
+    "build.gradle": "java gradle",
+    "build.gradle.kts": "java gradle",
+    "composer.json": "php composer",
+    "mix.exs": "elixir mix",
+}
+"""Manifests with the programs that a project of their kind needs."""
+_TOOLS = [
+    "pytest",
+    "ruff",
+    "mypy",
+    "black",
+    "flake8",
+    "pylint",
+    "pyright",
+    "isort",
+    "tox",
+    "nox",
+    "uv",
+    "poetry",
+    "pdm",
+    "hatch",
+    "pre-commit",
+    "sphinx-build",
+    "pnpm",
+    "yarn",
+    "bun",
+    "deno",
+    "tsc",
+    "eslint",
+    "prettier",
+    "vitest",
+    "jest",
+    "mocha",
+    "playwright",
+    "vite",
+    "next",
+    "turbo",
+    "biome",
+    "cargo-nextest",
+    "golangci-lint",
+    "rspec",
+    "rubocop",
+    "rake",
+    "just",
+    "task",
+    "docker",
+]
+"""Tools to look for where a manifest, or the name of a file beside it, mentions them."""
+_OTHER_NAMES = {"tsc": "typescript", "sphinx-build": "sphinx", "cargo-nextest": "nextest", "just": "justfile"}
+"""How manifests mention tools that are not called so."""
+_OWN_PROGRAMS = (".venv/bin", "venv/bin", "node_modules/.bin")
+_MANIFEST_BYTES = 100_000
+_MOST_TOOLS = 8
 _MEMORY_LIMIT = Path("/sys/fs/cgroup/memory.max")
 _GIT_SECONDS = 1.0
 """Seconds that git may take to list changed files; a session does not start later because of it."""
@@ -88,12 +157,39 @@ def _machine() -> str:
 
 
 def _programs(here: Surroundings) -> str:
-    """Return which of the programs that models look for first are installed."""
-    path = here.env.get("PATH", os.defpath)
-    there = {name: bool(shutil.which(name, path=path)) for name in _PROGRAMS}
-    present, missing = ([name for name in there if there[name] is found] for found in (True, False))
-    told = (("Installed", present), ("missing", missing))
-    return "; ".join(f"{word}: {', '.join(names)}" for word, names in told if names)
+    """Return which programs of the project are installed, in folders of its own or on PATH, and which are missing.
+
+    Without a manifest, these are the programs that models look for first.
+    """
+    named = {*_OF_PROJECTS} & {*_names_in(here.cwd)}
+    wanted = list(dict.fromkeys(" ".join(_OF_PROJECTS[name] for name in _OF_PROJECTS if name in named).split()))
+    wanted = [*wanted, *_tools_of(here.cwd, sorted(named)), "rg"] if named else [*_PROGRAMS]
+    places = [(name, str(here.cwd / name)) for name in _OWN_PROGRAMS if named and probe.is_dir(here.cwd / name)]
+    places.append(("Installed", here.env.get("PATH", os.defpath)))
+    found: dict[str, list[str]] = {"Installed": []}
+    for name in wanted:
+        place = next((place for place, path in places if shutil.which(name, path=path)), "missing")
+        found.setdefault(place, []).append(name)
+    missing = found.pop("missing", [])
+    return "; ".join(f"{place}: {', '.join(names)}" for place, names in (*found.items(), ("missing", missing)) if names)
+
+
+def _names_in(folder: Path) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.name for entry in islice(entries, _SCANNED)]
+    except OSError:
+        return []
+
+
+def _tools_of(folder: Path, manifests: Sequence[str]) -> list[str]:
+    """Return the tools that the manifests of a folder, or names of files there, mention."""
+    texts = _names_in(folder)
+    for name in manifests:
+        with contextlib.suppress(OSError), (folder / name).open("rb") as file:
+            texts.append(file.read(_MANIFEST_BYTES).decode("utf-8", "replace"))
+    words = {*re.findall(r"[a-z][a-z0-9-]*", "\n".join(texts))}
+    return [name for name in _TOOLS if _OTHER_NAMES.get(name, name) in words][:_MOST_TOOLS]
 
 
 def _top_level(folder: Path) -> str:

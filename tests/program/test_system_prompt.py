@@ -83,6 +83,20 @@ def test_it_tells_the_machine_and_which_programs_there_are(tmp_path: Path) -> No
     assert told == "Installed: python3, make; missing: python, node, gcc, rg, uv, curl"
 
 
+def test_a_project_has_its_own_programs_under_installed(tmp_path: Path) -> None:
+    for name in ("bin/python3", "bin/node", ".venv/bin/pytest", ".venv/bin/mypy"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    here = Surroundings(tmp_path, {"PATH": str(tmp_path / "bin")}, (tmp_path,), "", True)
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.ruff]\n[project.optional-dependencies]\ndev = ["pytest>=8", "mypy"]\n'
+    )
+    (tmp_path / "uv.lock").write_text("")
+    told = "Installed: python3; .venv/bin: pytest, mypy; missing: python, ruff, uv, rg"
+    assert environment(here, "ask").splitlines()[3] == told
+
+
 def test_git_is_not_asked_where_the_repository_could_start_a_program(repository: Path, tmp_path: Path) -> None:
     trap = tmp_path / "trap"
     git(repository, "config", "filter.x.clean", f"touch {trap}; cat")
