@@ -252,7 +252,7 @@ def _opens_editor(arguments: list[str]) -> bool:
     return not words or words[0] not in OTHER_COMMANDS
 
 
-NO_EDITOR = ("-w", "--worktree", "-p", "--print", "--prompt", "-h", "--help", "-V", "--version", "--plain")
+NO_EDITOR = ("-w", "--worktree", "--bg", "-p", "--print", "--prompt", "-h", "--help", "-V", "--version", "--plain")
 OTHER_COMMANDS = (
     "sessions",
     "context",

@@ -131,6 +131,10 @@ class SessionPart:
         """Return True if it begins a turn by itself now. Called about every second while no turn runs."""
         return False
 
+    def goes_on(self) -> bool:
+        """Return True if it may begin a turn by itself later: a session without a terminal stays open for that."""
+        return False
+
     async def due(self, interrupt: asyncio.Event, emit: Emit) -> str | Prompt | None:
         """Record the beginning of that turn, and return its prompt.
 

@@ -159,6 +159,9 @@ class BackgroundJobs(SessionPart):
     async def background(self) -> bool:
         return await self._jobs.wait_for_awaited()
 
+    def goes_on(self) -> bool:
+        return bool(self._jobs.running())
+
     def closed(self) -> None:
         self._jobs.abandon()
 

@@ -202,6 +202,10 @@ class AgentSession:
         """Return True if a prompt is due that begins a turn by itself."""
         return due(self.parts.all) is not None
 
+    def goes_on(self) -> bool:
+        """Return True if work in the background or a timer may begin a turn later."""
+        return any(part.goes_on() for part in self.parts.all)
+
     async def due(self, interrupt: asyncio.Event, show: Callable[[Sequence[Event]], None]) -> str | Prompt | None:
         """Return the due prompt: a text as a person types it, or a prompt for the model.
 

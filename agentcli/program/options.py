@@ -124,6 +124,7 @@ class Options:
     worktree: Annotated[
         str, Flag("work in a new git worktree, on branch agentcli/NAME", "NAME", ("-w", "--worktree"))
     ] = ""
+    background: Annotated[bool, Flag("start the session without a terminal, and print its id", names=("--bg",))] = False
     mcp_config: Annotated[tuple[str, ...], Flag("also use the MCP servers defined there; repeatable", "FILE|JSON")] = ()
     output_format: Annotated[
         Literal["text", "json", "stream-json"],

@@ -67,6 +67,13 @@ class TimersSession(SessionPart):
     def is_due(self) -> bool:
         return self._wakes() or self._timer_is_due()
 
+    def goes_on(self) -> bool:
+        if self.name not in self._core.journal.history.features:
+            return False
+        from agentcli.features.timers.session import goes_on
+
+        return goes_on(self._core)
+
     async def due(self, interrupt: asyncio.Event, emit: Emit) -> str | Prompt | None:
         if self._wakes():
             from agentcli.features.timers.wakes import due_wake

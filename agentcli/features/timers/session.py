@@ -23,8 +23,14 @@ FAILURES = 3
 
 def is_due(core: SessionCore) -> bool:
     """Return whether a timer is due."""
+    first = timers_of(core).first
+    return goes_on(core) and first is not None and first.next <= time.time()
+
+
+def goes_on(core: SessionCore) -> bool:
+    """Return whether a timer will be due."""
     timers = timers_of(core)
-    return timers.run(core) and timers.first is not None and timers.first.next <= time.time()
+    return timers.run(core) and timers.first is not None
 
 
 async def due(core: SessionCore, interrupt: asyncio.Event, emit: Emit) -> str | None:

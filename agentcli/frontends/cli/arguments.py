@@ -69,6 +69,10 @@ def contradiction(options: Options) -> str:
         )
     if options.session_id and options.session is not None:
         return "--session-id is for a new session; to continue one: agentcli resume ID."
+    if options.background and options.print:
+        return "--bg prints no answer: omit -p. `agentcli agents` shows the answer."
+    if options.background and options.no_session:
+        return "--bg needs a stored session: omit --no-session."
     for name, flag in _FLAGS.items():
         if flag.needs_print and getattr(options, flag.field) and not options.print:
             return f"{name} needs -p: agentcli -p PROMPT {name} {flag.value}."

@@ -32,6 +32,10 @@ def start(options: Options, early: EarlyTerminal | None = None) -> int:
 
     `early` is a terminal that already shows the prompt, and echoes keys during loading.
     """
+    if options.background:
+        from agentcli.frontends.agents.starting import in_background
+
+        return in_background(options)
     if options.worktree:
         from agentcli.frontends.cli.in_worktree import in_worktree
 

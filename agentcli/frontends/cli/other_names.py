@@ -124,7 +124,7 @@ _INSTEAD: Mapping[str, str] = {
     **dict.fromkeys(("--secret-env-vars", "--bash-env", "--no-bash-env"), "The settings of commands decide; see `agentcli help secrets`."),
     **dict.fromkeys(("--no-auto-update",), "agentcli never updates itself; `agentcli update` does."),
     **dict.fromkeys(("--skip-git-repo-check",), "agentcli needs no git repository."),
-    **dict.fromkeys(("--background",), "`agentcli batch` runs tasks in the background, `/remote on` shares a session."),
+    **dict.fromkeys(("--background",), "`agentcli --bg PROMPT` starts a session in the background."),
     "--fleet": "`agentcli batch` runs many tasks at once.",
 }  # fmt: skip
 """What there is in place of an option of another agent."""

@@ -100,7 +100,7 @@ def _program_of(options: Options) -> Program:
     return program_of(options)
 
 
-_DEFAULTS: Mapping[str, str] = {"bench": "run", "serve": "run", "stats": "show"}
+_DEFAULTS: Mapping[str, str] = {"agents": "show", "bench": "run", "serve": "run", "stats": "show"}
 """Groups whose most used command may be omitted, with its name."""
 
 
@@ -188,6 +188,10 @@ _GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Sessions": {
         "resume": ("agentcli.frontends.cli.run_commands:resume", "Resume a session."),
         "sessions": ("agentcli.frontends.cli.sessions:app", "List, search, fork, export and import sessions."),
+        "agents": (
+            "agentcli.frontends.cli.prompt_files:agents",
+            "Show all sessions by what they want; answer and merge.",
+        ),
         "ps": ("agentcli.frontends.serve.command_line:ps", "List the sessions that run on this machine."),
         "attach": ("agentcli.frontends.serve.command_line:attach", "Follow a running session, answer and steer it."),
         "serve": ("agentcli.frontends.serve.command_line:serve", "Show the sessions of this machine in a browser."),
@@ -205,7 +209,6 @@ _GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "hooks": ("agentcli.features.hooks.command_line:app", "List hooks, and test them with an event."),
         "extensions": ("agentcli.features.extensions.command_line:app", "Add, list and try extensions in Python."),
         "skills": ("agentcli.frontends.cli.prompt_files:skills", "List and check skills."),
-        "agents": ("agentcli.frontends.cli.prompt_files:agents", "List the agents that files define."),
         "plugins": ("agentcli.frontends.cli.plugins:app", "Add and remove plugins."),
         "mcp": ("agentcli.features.mcp.command_line:app", "List, add, try and remove MCP servers, and log in to them."),
     },

@@ -49,6 +49,34 @@ def check_skill(folder: Annotated[str, typer.Argument(metavar="DIR", help="the f
     return 1 if errors else 0
 
 
+@agents.command("show")
+def show_agents(json: Json = False) -> int:
+    """Show all sessions of this machine by what they want.
+
+    Keys answer their questions, open, merge and resume them. Without a terminal it prints what `agentcli ps` prints.
+    """
+    from agentcli.frontends.cli.launch import has_terminal
+
+    if json or not has_terminal():
+        from agentcli.frontends.serve.command_line import ps
+
+        ps(json)
+        return 0
+    from agentcli.frontends.agents import screen
+    from agentcli.frontends.serve.listing import listing_of
+
+    project = project_of(Options())
+    return screen.show_agents(project, listing_of(project, "agentcli agents"))
+
+
+@agents.command("run", hidden=True)
+def run_agent(session: Annotated[str, typer.Argument(metavar="SESSION", help="a background session")]) -> int:
+    """Run a background session."""
+    from agentcli.frontends.agents.running import run_background
+
+    return run_background(session)
+
+
 @agents.command("list")
 def list_agents(json: Json = False, cwd: InFolder = "", trust: Trust = False) -> None:
     """List the agents available in this folder."""

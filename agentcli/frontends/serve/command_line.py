@@ -28,15 +28,17 @@ _COLUMNS = (
 def ps(json: Json = False) -> None:
     """List the sessions that run on this machine: state, folder, cost, last words.
 
-    A shared session (`/remote on`, or the setting `ui.remote`) reports whether it works, waits for an answer, or is
-    idle. The newest record shows the state of any other session.
+    A shared session (`/remote on`, `ui.remote`, `--bg`) reports its state. Otherwise its newest record shows it.
+    Background sessions stay listed after their end. `agentcli agents` is the same list, to answer in.
     """
     import asyncio
 
-    running = asyncio.run(_machine("agentcli ps").running())
+    from agentcli.frontends.serve.listing import STATES, listing_of
+
+    rows = asyncio.run(listing_of(project_of(Options()), "agentcli ps").rows())
     if json:
-        say_json([each.to_json() for each in running])
-    elif not running:
+        say_json([each.to_json() for each in rows])
+    elif not rows:
         say("No session is open.")
     else:
         print_table(
@@ -44,18 +46,15 @@ def ps(json: Json = False) -> None:
             [
                 [
                     each.name or each.session,
-                    _STATES[each.state] + ("" if each.shared else "?"),
+                    STATES[each.state] + ("" if each.shared or each.background else "?"),
                     each.folder,
                     "" if each.cost is None else f"{each.cost:.2f}",
                     str(each.pid or ""),
-                    each.last or each.title,
+                    each.error or each.last or each.title,
                 ]
-                for each in running
+                for each in rows
             ],
         )
-
-
-_STATES = {"works": "works", "waits": "needs your answer", "idle": "idle", "ended": "ended"}
 
 
 def attach(

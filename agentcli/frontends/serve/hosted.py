@@ -1,6 +1,6 @@
 """A session in a separate process without a terminal: it is shared, and does what comes from elsewhere.
 
-`agentcli serve` starts it.
+`agentcli serve` and `agentcli --bg` start it.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
-from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Prompt
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Prompt, RunTurn
 from agentcli.agent.session import AgentSession
-from agentcli.core.errors import AgentError
-from agentcli.core.event import Event, Warned
+from agentcli.core.errors import AgentError, InputError
+from agentcli.core.event import Event, TurnEnded, Warned
 from agentcli.core.tool import Question
 from agentcli.frontends.opening import program_of
 from agentcli.frontends.serve.control import share_session
@@ -22,6 +22,7 @@ from agentcli.frontends.terminal.input.attachments import with_attachments
 from agentcli.frontends.terminal.sharing import Sharing
 from agentcli.program.front_end import FrontEnd
 from agentcli.program.options import Options
+from agentcli.program.program import Program
 from agentcli.system.logs import log_to
 
 IDLE = 1800.0
@@ -30,8 +31,13 @@ LOOK = 1.0
 """Seconds between two looks for prompts that are due."""
 
 
-def host_session(options: Options) -> int:
-    """Open the session in the options, share it and run its turns; return the exit code."""
+def host_session(
+    options: Options, hosted: Callable[[Program, AgentSession, Sharing], HostedSession] | None = None
+) -> int:
+    """Open the session in the options, share it and run its turns; return the exit code.
+
+    `hosted` makes what runs them, by default until nobody has used the session for a while.
+    """
     sharing = Sharing()
     program = program_of(
         options, front_end=FrontEnd(partial(sharing.approve, _elsewhere), partial(sharing.ask_user, _others))
@@ -44,11 +50,15 @@ def host_session(options: Options) -> int:
 
     async def run() -> int:
         try:
-            return await HostedSession(session, sharing).run()
+            return await (hosted or _until_idle)(program, session, sharing).run()
         finally:
             await program.close()
 
     return asyncio.run(run())
+
+
+def _until_idle(_: Program, session: AgentSession, sharing: Sharing) -> HostedSession:
+    return HostedSession(session, sharing)
 
 
 class HostedSession:
@@ -60,6 +70,8 @@ class HostedSession:
         self._interrupt = asyncio.Event()
         self._waiting: asyncio.Queue[str] = asyncio.Queue()
         self._ended = asyncio.Event()
+        self._stopped = False
+        """True once a signal has ended it."""
         sharing.front = self
 
     async def run(self) -> int:
@@ -75,35 +87,39 @@ class HostedSession:
         try:
             used = loop.time()
             while not self._ended.is_set() and loop.time() - used < self._idle:
-                prompt = await self._next()
-                if prompt is not None:
-                    await self._turn(prompt)
-                if prompt is not None or self.session.core.jobs.running():
+                turn = await self._next()
+                if turn is not None:
+                    await self._turn(turn)
+                if turn is not None or self.session.goes_on():
                     used = loop.time()
         finally:
+            self._ended.set()  # what is sent now would be lost
             await self._sharing.end()
             await self.session.end("other")
         return 0
 
-    async def _next(self) -> Prompt | None:
-        """Return the next message, or a prompt that is due by itself; None if there is none yet."""
+    async def _next(self) -> RunTurn | None:
+        """Return the turn of the next message, or of a prompt that is due; None if there is none yet."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LOOK):
                 text = await self._waiting.get()
-                return await asyncio.to_thread(with_attachments, text, self.session.cwd)
+                prompt = await asyncio.to_thread(with_attachments, text, self.session.cwd)
+                return partial(self.session.run, prompt)
         if self.session.is_due():
             due = await self.session.due(self._interrupt, self._sharing.show)
-            return Prompt(due) if isinstance(due, str) else due
+            following = Prompt(due) if isinstance(due, str) else due
+            return None if following is None else partial(self.session.run, following)
         return None
 
-    async def _turn(self, prompt: Prompt) -> None:
+    async def _turn(self, turn: RunTurn) -> TurnEnded:
         self._interrupt.clear()
         self.working = True
         self._sharing.turned()
         try:
-            await self.session.run(prompt, self._interrupt, self._show)
+            return await turn(self._interrupt, self._show)
         except AgentError as error:
             await self._show(Warned(str(error)))
+            return TurnEnded("failed", error=error)
         finally:
             self.working = False
             self._sharing.turned()
@@ -114,7 +130,9 @@ class HostedSession:
         self._sharing.show([event])
 
     def take(self, text: str) -> str:
-        """Send a message to the running turn, or begin one."""
+        """Send a message to the running turn, or begin one. Raises InputError if the session is about to end."""
+        if self._ended.is_set():
+            raise InputError(f"The session ends. To continue it: agentcli resume {self.session.journal.id}")
         if self.working:
             self.session.steer(with_attachments(text, self.session.cwd))
             return "steered"
@@ -133,6 +151,7 @@ class HostedSession:
         self._sharing.show(events)
 
     def _end(self) -> None:
+        self._stopped = True
         self._ended.set()
         self._interrupt.set()
 

@@ -9,13 +9,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import InputError
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.record import Record
 from agentcli.core.streams import closing
 from agentcli.core.text.markdown import words
 from agentcli.core.text.secrets import known_secrets
+from agentcli.core.text.words import plural
 from agentcli.frontends.run.events import to_json
 from agentcli.frontends.run.results import record_events
 from agentcli.frontends.serve import client
@@ -23,12 +24,13 @@ from agentcli.frontends.serve.registry import Registration, registration, regist
 from agentcli.program.project import Project
 from agentcli.sessions.exporting.redactor import Redactor
 from agentcli.sessions.exporting.transcript import cleaned
-from agentcli.sessions.info import SessionInfo
+from agentcli.sessions.info import SessionInfo, Summary
 from agentcli.sessions.storage.writer import holder
 from agentcli.sessions.store import Store
 from agentcli.sessions.summaries import glance, is_subagent
 
-State = Literal["works", "waits", "idle", "ended"]
+State = Literal["works", "waits", "idle", "ended", "done", "failed", "stopped"]
+"""Only a background session is done, failed or stopped: the others end with their program."""
 WORDS = 200
 """Characters of the newest answer that are listed."""
 _LOOKED_AT = 40
@@ -39,7 +41,10 @@ POLL = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A session that a program has open. Its state is certain if it is `shared`."""
+    """A session that a program has open, or a background session that has ended.
+
+    The state of an open one is certain if it is `shared`.
+    """
 
     session: str
     name: str
@@ -51,6 +56,20 @@ class Running:
     pid: int
     shared: bool
     updated: str
+    model: str = ""
+    tokens: int = 0
+    doing: str = ""
+    """The running call."""
+    words: str = ""
+    """The end of the reply that arrives."""
+    seconds: float | None = None
+    """Time since the turn began, or since it waits for an answer."""
+    questions: Sequence[Mapping[str, Any]] = ()
+    background: bool = False
+    worktree: str = ""
+    changes: str = ""
+    """Files and lines that it has changed."""
+    error: str = ""
 
     def to_json(self) -> Mapping[str, Any]:
         """Return it as JSON."""
@@ -101,25 +120,33 @@ class Machine:
         return (await self._row(info, self.shared(info.id))).state
 
     async def _row(self, info: SessionInfo, found: Registration | None) -> Running:
-        state, cost = guessed(self.store, info), info.cost
+        told: Mapping[str, Any] = {}
         if found is not None:
             try:
                 told = await client.request(found, self.name, do="state")
-                state, cost = told["state"], told["cost"]
-            except (client.Gone, KeyError):
+            except client.Gone:
                 found = None
-        pid = found.pid if found is not None else _number(holder(self.store.folder(info) / "lock"))
+        made = self.stored(info, told.get("state") or guessed(self.store, info))
+        if found is None:
+            return replace(made, pid=_number(holder(self.store.folder(info) / "lock")))
+        return replace(made, pid=found.pid, shared=True, **_live(told))
+
+    def stored(self, info: SessionInfo, state: State) -> Running:
+        """Return a session as it is stored, in this state."""
         return Running(
             info.id,
             self.clean(info.name),
             self.clean(info.title),
             info.directory,
             state,
-            cost,
+            info.cost,
             self.clean(last_words(self.store, info)),
-            pid,
-            found is not None,
+            0,
+            False,
             info.time.updated,
+            info.model,
+            info.usage.total,
+            changes=_changes(info.summary),
         )
 
     async def _unwritten(self, found: Registration) -> Running:
@@ -128,9 +155,9 @@ class Machine:
             told = await client.request(found, self.name, do="state")
         except client.Gone:
             told = {}
-        return Running(
-            found.session, "", "", str(told.get("folder", "")), told.get("state", "idle"), None, "", found.pid, True, ""
-        )
+        folder, state = str(told.get("folder", "")), told.get("state", "idle")
+        made = Running(found.session, "", "", folder, state, None, "", found.pid, True, "")
+        return replace(made, **_live(told))
 
     async def request(self, session: str, **asked: Any) -> Mapping[str, Any]:
         """Send a request to a shared session. Raises InputError if it is not shared, Gone if it does not answer."""
@@ -173,6 +200,27 @@ class Machine:
         fresh = newest_info(self.store, info)
         if fresh.records > after:
             yield from records_after(self.store, fresh, after)
+
+
+def _live(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a row that only a session's program knows."""
+    if not told:
+        return {}
+    return {
+        "cost": told.get("cost"),
+        "tokens": told.get("tokens", 0),
+        "doing": told.get("doing", ""),
+        "words": told.get("partial", {}).get("text", "")[-WORDS:],
+        "seconds": told.get("seconds"),
+        "questions": told.get("questions", ()),
+    }
+
+
+def _changes(summary: Summary) -> str:
+    """Return the size of a session's changes; empty without any."""
+    if not summary.files:
+        return ""
+    return f"{plural(summary.files, 'file')} +{summary.additions} −{summary.deletions}"
 
 
 def machine_of(project: Project, name: str) -> Machine:

@@ -57,9 +57,8 @@ class Starter:
 
     async def _start(self, folder: str, session: str, arguments: list[str]) -> None:
         """Start a process and wait until its session is shared."""
-        command = [sys.executable, "-m", "agentcli", "serve", "session", "-C", folder, *self._options, *arguments]
         with TemporaryFile() as said:
-            process = _spawned(command, folder, self._env, said)
+            process = spawned(["serve", "session", "-C", folder, *self._options, *arguments], folder, self._env, said)
             until = asyncio.get_running_loop().time() + PATIENCE
             while self._machine.shared(session) is None:
                 if process.poll() is not None:
@@ -73,9 +72,11 @@ class Starter:
         Thread(target=process.wait, daemon=True).start()  # otherwise it would remain as a zombie after its end
 
 
-def _spawned(command: list[str], folder: str, env: Mapping[str, str], said: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Start a process that does not end with ours. Raises InputError."""
+def spawned(arguments: list[str], folder: str, env: Mapping[str, str], said: IO[bytes]) -> subprocess.Popen[bytes]:
+    """Start our program in a process that does not end with ours; `said` gets what it prints. Raises InputError."""
     nothing = subprocess.DEVNULL
+    # -P: no module of the folder takes the place of one of ours.
+    command = [sys.executable, "-P", "-m", "agentcli", *arguments]
     try:
         return subprocess.Popen(
             command, env=env, cwd=folder, stdin=nothing, stdout=nothing, stderr=said, start_new_session=True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -45,6 +46,8 @@ class SharedSession(Share):
         self._state = self.state
         self._text, self._thought = LiveText(clean), LiveText(clean)
         self._doing = ""
+        self._began = self._changed = time.monotonic()
+        """When the turn began, and when the state changed."""
         self._turns, self._told_end = 0, True
         """How many turns have ended, and whether the newest one's end was reported."""
 
@@ -71,6 +74,8 @@ class SharedSession(Share):
             "model": session.core.model.name,
             "mode": session.core.approval.mode,
             "cost": history.cost,
+            "tokens": history.usage.total,
+            "seconds": round(time.monotonic() - (self._began if self.state == "works" else self._changed), 1),
             "records": history.last_seq,
             "turns": self._turns,
             "cursor": self.feed.cursor,
@@ -233,8 +238,9 @@ class SharedSession(Share):
 
     def _publish_state(self) -> None:
         if self.state != self._state:
+            self._changed = time.monotonic()
             if self._state == "idle":
-                self._told_end = False
+                self._told_end, self._began = False, self._changed
             self._state = self.state
             self._publish({"type": "state", "state": self._state, "cost": self._front.session.history.cost})
 

@@ -1,0 +1,109 @@
+"""What the keys of `agentcli agents` do with a session."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from agentcli.core.errors import AgentError, InputError
+from agentcli.frontends.agents.starting import resume
+from agentcli.frontends.agents.view import OVER, Act
+from agentcli.frontends.serve.background import Background
+from agentcli.frontends.serve.listing import Listing
+from agentcli.frontends.serve.machine import Running
+from agentcli.program.named_worktree import NamedWorktree
+from agentcli.program.project import Project
+from agentcli.system import probe
+from agentcli.system.git import GitError, run_git
+
+
+class Doing:
+    """Answers, opens, merges, discards, stops and resumes sessions."""
+
+    def __init__(self, project: Project, listing: Listing) -> None:
+        self._project, self._machine, self._kept = project, listing.machine, listing.kept
+
+    async def do(self, act: Act, row: Running) -> str:
+        """Do what a key asked for, and return a line about it, or the diff. Raises AgentError."""
+        match act.kind:
+            case "answer":
+                return self._told(await self._machine.request(row.session, do="answer", **(act.given or {})))
+            case "stop":
+                return self._told(await self._machine.request(row.session, do="stop"))
+            case "diff":
+                return await asyncio.to_thread(self._diff, row)
+            case "merge":
+                return await asyncio.to_thread(self._merge, row)
+            case "discard":
+                return await asyncio.to_thread(self._discard, row)
+            case "resume":
+                await asyncio.to_thread(partial(resume, self._project, self._background(row)))
+                return "It continues."
+            case _:
+                return ""
+
+    def opening(self, row: Running) -> Sequence[str]:
+        """Return the command that opens a session in this terminal. Raises InputError."""
+        program = [sys.executable, "-P", "-m", "agentcli"]
+        if row.shared:
+            return [*program, "attach", row.session]
+        if row.state not in OVER:
+            raise InputError("It is open in another terminal and not shared: /remote on there shares it.")
+        background = self._kept.get(row.session)
+        folders = [row.folder, background.worktree["root"] if background and background.worktree else ""]
+        there = next((each for each in folders if each and probe.is_dir(Path(each))), str(self._project.cwd))
+        return [*program, "resume", row.session, "-C", there]
+
+    def _told(self, answer: object) -> str:
+        if isinstance(answer, dict) and not answer.get("ok"):
+            raise AgentError(str(answer.get("error")))
+        return ""
+
+    def _background(self, row: Running) -> Background:
+        found = self._kept.get(row.session)
+        if found is None:
+            raise InputError("It is no longer listed.")
+        return found
+
+    def _tree(self, row: Running) -> NamedWorktree | None:
+        found = self._kept.get(row.session)
+        return None if found is None else found.named_worktree(self._project.given_env)
+
+    def _diff(self, row: Running) -> str:
+        """Return the changes in a session's worktree, otherwise the uncommitted ones of its folder."""
+        try:
+            if (tree := self._tree(row)) is not None:
+                return tree.diff()
+            if not probe.is_dir(Path(row.folder)):
+                return ""
+            return run_git(row.folder, "diff", "HEAD", env=self._project.given_env).out
+        except GitError as error:
+            raise InputError(f"No diff: {error}.") from error
+
+    def _merge(self, row: Running) -> str:
+        """Merge a session's worktree, after which the session is no longer listed."""
+        tree = self._tree(row)
+        if tree is None:
+            raise InputError("It has no worktree of its own, so there is nothing to merge.")
+        self._require_ended(row)
+        target = tree.merge()
+        self._kept.remove(row.session)
+        return f"Merged {tree.name} into {target}."
+
+    def _discard(self, row: Running) -> str:
+        """Remove a session's worktree with its changes, and the session from the list; it stays stored."""
+        self._require_ended(row)
+        if (tree := self._tree(row)) is not None:
+            tree.discard()
+        self._kept.remove(row.session)
+        return f"Removed. The conversation stays: agentcli resume {row.session}"
+
+    def _require_ended(self, row: Running) -> None:
+        """Raise InputError if a program has the session open: it may still change files."""
+        if self._machine.shared(row.session) is not None or self._machine.store.is_open(
+            self._machine.named(row.session)
+        ):
+            raise InputError("The session is open. End it first.")

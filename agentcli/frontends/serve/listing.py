@@ -1,0 +1,93 @@
+"""All sessions of this machine by what they want: an answer, time, a look, or to be resumed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from agentcli.core.dataclass import replace
+from agentcli.core.errors import InputError
+from agentcli.frontends.serve.background import Background, Kept
+from agentcli.frontends.serve.machine import Machine, Running, State, machine_of
+from agentcli.program.named_worktree import summary
+from agentcli.program.project import Project
+from agentcli.system.git import GitError
+
+STARTS = 10.0
+"""Seconds that a background session may need to start; if it is not there then, it has ended."""
+ORDER: Sequence[State] = ("waits", "works", "failed", "ended", "stopped", "done", "idle")
+STATES: Mapping[State, str] = {
+    "works": "works",
+    "waits": "needs your answer",
+    "idle": "idle",
+    "ended": "ended",
+    "done": "done",
+    "failed": "failed",
+    "stopped": "stopped",
+}
+"""The words for each state, in the order of the list."""
+
+
+class Listing:
+    """Lists the sessions again and again; what only changes with a session is read once."""
+
+    def __init__(self, machine: Machine, kept: Kept, env: Mapping[str, str]) -> None:
+        self.machine, self.kept, self._env = machine, kept, env
+        self._changes: dict[tuple[str, str], str] = {}
+        """Changes in the worktree of a session, as it was at a time."""
+
+    async def rows(self) -> Sequence[Running]:
+        """Return the open sessions, and the background sessions that have ended, by what they want."""
+        running = {each.session: each for each in await self.machine.running()}
+        known = {each.session: each for each in await asyncio.to_thread(list, self.kept)}
+        ended = [
+            await asyncio.to_thread(self._ended, each) for session, each in known.items() if session not in running
+        ]
+        rows = [_marked(each, known.get(each.session)) for each in (*running.values(), *ended)]
+        return sorted(rows, key=lambda row: (ORDER.index(row.state), row.session))
+
+    def _ended(self, background: Background) -> Running:
+        """Return a background session without a process."""
+        state: State = background.ended or "ended"
+        error = background.error
+        if not background.ended and _age(background.started) < STARTS:
+            state = "works"
+        try:
+            made = self.machine.stored(self.machine.found(background.session), state)
+        except InputError:
+            made = Running(background.session, "", "", background.folder, state, None, "", 0, False, background.started)
+        if state == "ended":
+            error = "Its process was killed, or the machine restarted."
+        return replace(made, error=self.machine.clean(error), changes=self._changed(background, made))
+
+    def _changed(self, background: Background, row: Running) -> str:
+        if background.worktree is None:
+            return row.changes
+        key = row.session, row.updated
+        if key not in self._changes:
+            tree = background.named_worktree(self._env)
+            try:
+                self._changes[key] = "" if tree is None or not tree.is_changed else summary(tree.stat())
+            except GitError as error:
+                self._changes[key] = str(error)
+        return self._changes[key]
+
+
+def listing_of(project: Project, name: str) -> Listing:
+    """Return the sessions of a project's user on this machine; `name` is how sessions see the client."""
+    return Listing(machine_of(project, name), Kept(project.dirs.state), project.given_env)
+
+
+def _marked(row: Running, background: Background | None) -> Running:
+    if background is None:
+        return row
+    named = background.worktree
+    return replace(row, background=True, worktree=named["name"] if named else "")
+
+
+def _age(started: str) -> float:
+    try:
+        return (datetime.now(UTC) - datetime.fromisoformat(started)).total_seconds()
+    except ValueError:
+        return STARTS

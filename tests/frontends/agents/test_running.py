@@ -1,0 +1,140 @@
+"""Sessions in the background, started, answered, merged, killed and resumed as people do it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.program import Program
+
+ASKS = [
+    {"text": "Let me make it.", "calls": [{"name": "bash", "input": {"command": "touch made.txt"}, "id": "c1"}]},
+    {"text": "All done."},
+]
+
+
+def script(program: Program, replies: list[dict[str, Any]], name: str = "script") -> str:
+    file = program.base / f"{name}.json"
+    file.write_text(json.dumps({"replies": replies}))
+    return f"script:{file}"
+
+
+def repository(program: Program) -> Path:
+    for words in (
+        ["init", "-q", "-b", "main"],
+        ["config", "user.name", "Ann"],
+        ["config", "user.email", "ann@example.org"],
+        ["commit", "-q", "--allow-empty", "-m", "first"],
+    ):
+        subprocess.run(["git", *words], cwd=program.work, check=True)
+    return program.work
+
+
+def listed(program: Program) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(program.run("agents", "--json").out)
+    return found
+
+
+def until(program: Program, state: str, session: str = "") -> dict[str, Any]:
+    """Wait for the state of a session, by default of the only one."""
+    ends = time.monotonic() + 30
+    while True:
+        rows = [one for one in listed(program) if session in ("", one["session"])]
+        if [one["state"] for one in rows] == [state]:
+            return rows[0]
+        assert time.monotonic() < ends, rows
+        time.sleep(0.1)
+
+
+def left(program: Program) -> list[str]:
+    return [file.name for file in (program.base / "state/agentcli/background").glob("*")]
+
+
+@pytest.mark.full
+def test_what_cannot_start_gets_one_sentence_and_leaves_nothing(program: Program) -> None:
+    """Each refusal has the exit code and the words of the same session with a terminal."""
+    repository(program)
+    for arguments, code, text in (
+        (("--bg",), 2, '--bg needs a prompt: agentcli --bg "fix the failing test".'),
+        (("--bg", "go", "-p"), 2, "--bg prints no answer"),
+        (("--bg", "go", "--no-session"), 2, "--bg needs a stored session"),
+        (("--bg", "go", "-C", "/nowhere"), 2, "/nowhere is not a folder."),
+        (("--bg", "go", "-w", "a b"), 2, "Not a name for a worktree"),
+        (("resume", "nobody", "--bg", "go"), 42, "Unknown session 'nobody'"),
+    ):
+        ran = program.run(*arguments)
+        assert (ran.code, ran.out, text in ran.err) == (code, "", True), (arguments, ran)
+        assert len(ran.err.splitlines()) == 1, ran.err
+    assert left(program) == []
+
+
+@pytest.mark.full
+def test_a_start_that_fails_in_its_own_process_leaves_no_worktree(program: Program) -> None:
+    work = repository(program)
+    for model, code in (((), 41), (("-m", "script:nothing"), 42)):
+        ran = program.run("--bg", "go", "-w", "fix", *model)
+        assert (ran.code, ran.out) == (code, "")
+        assert ran.err.startswith("agentcli: ")
+    git = subprocess.run(["git", "worktree", "list"], cwd=work, capture_output=True, text=True, check=True)
+    assert len(git.stdout.splitlines()) == 1
+    assert left(program) == []
+
+
+@pytest.mark.full
+def test_a_question_is_answered_from_the_screen_and_its_work_merged(program: Program) -> None:
+    work = repository(program)
+    ran = program.run("--bg", "make it", "-w", "fix", "--mode", "ask", "-m", script(program, ASKS))
+    session = ran.out.strip()
+    assert (ran.code, ran.err) == (
+        0,
+        f"It works in the background. `agentcli agents` shows it, `agentcli attach {session}` follows it.\n",
+    )
+    assert until(program, "waits")["questions"][0]["subject"] == "$ touch made.txt"
+    assert "needs your answer" in program.run("ps").out
+    with program.terminal("agents") as t:
+        t.until("NEEDS YOU", "$ touch made.txt", "1 Yes, once")
+        t.settle(0.6)
+        t.send("1", until="DONE")
+        t.until("All done.", "m merges")
+        t.send("d", until="Changes in")
+        t.send("q", until="DONE")
+        t.send("m", until="Merged fix into main.")
+        t.until("No session runs.")
+        t.send("q")
+        assert t.wait() == 0
+    assert (work / "made.txt").exists()
+    assert left(program) == []
+    assert program.run("sessions", "list").out.count(session) == 1
+
+
+@pytest.mark.full
+def test_a_killed_session_is_listed_and_resumed_on_request(program: Program) -> None:
+    slow = [{"text": "Slow.", "delay": 60}]
+    session = program.run("--bg", "work", "-m", script(program, slow)).out.strip()
+    row = until(program, "works")
+    os.kill(row["pid"], signal.SIGKILL)
+    row = until(program, "ended") if time.sleep(10) is None else row
+    assert "killed" in row["error"]
+    script(program, [{"text": "Continued."}])
+    with program.terminal("agents") as t:
+        t.until("r resumes")
+        t.send("r", until="Continued.")
+        t.until("✓")
+        t.send("x", until="No session runs.")
+        t.send("q")
+    assert left(program) == []
+    texts = [json.dumps(record) for record in program.records(session)]
+    assert sum("Continue the work where it was interrupted" in text for text in texts) == 1
+
+
+@pytest.mark.full
+def test_a_session_whose_request_fails_says_why(program: Program) -> None:
+    program.run("--bg", "go", "-m", script(program, []))
+    assert until(program, "failed")["error"]
