@@ -7,7 +7,8 @@ import typing
 
 import agentcli
 from agentcli import extension
-from agentcli.extension import EVENTS, EventName
+from agentcli.extension import EVENTS
+from agentcli.extension.events import EventName
 
 NAMES = [
     "API",
@@ -16,7 +17,6 @@ NAMES = [
     "Answer",
     "Cause",
     "Changed",
-    "Command",
     "Compaction",
     "Completed",
     "Context",
@@ -30,12 +30,14 @@ NAMES = [
     "Said",
     "SessionEnd",
     "SessionStart",
+    "Status",
     "ToolCall",
     "ToolResult",
     "Turn",
     "TurnCost",
     "TurnEnd",
     "Ui",
+    "Usage",
     "around_turn",
     "command",
     "money",
@@ -43,8 +45,10 @@ NAMES = [
     "settings",
     "tool",
 ]
-CONTEXT = "ask_aside ask_model attended costs cwd history log mode model pin prompt run settings state turn_cost ui"
-UI = "confirm input notify select show status"
+CONTEXT = (
+    "ask_aside ask_model attended costs cwd execute history log mode model pin prompt run settings state turn_cost ui"
+)
+UI = "confirm input notify select show status warn"
 SIGNATURES = {
     "on": "(event: 'EventName', *, timeout: 'float' = 5.0, every: 'float' = 60.0) -> 'Callable[[F], F]'",
     "command": (

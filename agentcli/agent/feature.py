@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from agentcli.agent.reply import ReplyBuilder
     from agentcli.agent.tool_context import Offer
     from agentcli.core.event import Emit, Event, TurnEnded
+    from agentcli.extension import Status
 
     See = Callable[[Event], object]
 
@@ -52,6 +53,8 @@ class SessionPart:
     """True if `after_turn` is called even without a recorded state."""
     status: str = ""
     """Text for the status line."""
+    reads_status: bool = False
+    """True if its text depends on the other facts of the status line."""
 
     def notes(self) -> Sequence[str]:
         """Return notes for the person when a session with a recorded state of this part is opened."""
@@ -141,6 +144,10 @@ class SessionPart:
         The prompt is a text as a person types it, or a prompt for the model.
         """
         return None
+
+    async def refresh_status(self, now: Status) -> bool:
+        """Derive its text for the status line from the other facts; return True if it has changed."""
+        return False
 
     def closed(self) -> None:
         """Stop its processes and tasks when the session is closed."""

@@ -72,6 +72,21 @@ def safe_line(text: str) -> str:
     return safe(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
+def coloured(line: str, most: int) -> str:
+    """Return a line with its colours and nothing else that a terminal would obey, cut to `most` characters."""
+    if "\x1b" not in line:
+        return safe_line(line)[:most]
+    colour = re.compile(r"\x1b\[[0-9;:]*m")
+    text, left = "", most
+    for piece, after in zip(colour.split(line), [*colour.findall(line), ""], strict=True):
+        shown = safe_line(piece)[:left]
+        left -= len(shown)
+        text += shown + after
+        if not left:
+            break
+    return f"{text}\x1b[0m"
+
+
 def display_path(path: Path) -> str:
     """Return a path on one line, safe to show, with `~` for the home folder."""
     try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from agentcli.agent.settings import AgentSettings
 from agentcli.core.errors import InputError
 from agentcli.features.extensions import BuiltIn
+from agentcli.frontends.terminal.settings import UiSettings
 from agentcli.program.feature import Feature
 from agentcli.program.project_rules import rows
 from agentcli.program.prompt_files.discover import catalogue
@@ -117,6 +118,22 @@ class SideQuestions(BuiltIn):
 
     def module(self) -> ModuleType:
         from agentcli.features.side_question import extension
+
+        return extension
+
+
+class StatusCommand(BuiltIn):
+    name = "status command"
+    events = ("status",)
+
+    def on(self, program: Program) -> bool:
+        return bool(program.config[UiSettings].status_command)
+
+    def settings(self, program: Program) -> Mapping[str, Any]:
+        return {"command": program.config[UiSettings].status_command}
+
+    def module(self) -> ModuleType:
+        from agentcli.features.status_command import extension
 
         return extension
 

@@ -134,7 +134,7 @@ def test_the_repl_survives_that_its_folder_is_deleted(program: Program) -> None:
         t.settle()
         t.send("! pwd\r", until="exit code 127")
         t.send("/export\r", until="no such folder")
-        t.until("Can't start ui.status_command")
+        t.until("ui.status_command: It could not start")
         leave(t)
     assert [one["folder"] for one in prompts(program)] == [str(folder)] * 4
     assert not folder.exists()

@@ -25,10 +25,10 @@ def test_its_line_is_shown_and_follows_the_session(program: Program) -> None:
 def test_one_that_hangs_is_named_once_and_nothing_else_happens(program: Program) -> None:
     program.config('[ui]\nstatus_command = "sleep 60"\n')
     with program.terminal("-m", "script:echo") as t:
-        t.until("ui.status_command took more than 2 s")
+        t.until("ui.status_command: It took more than 2 s")
         t.send("hello\r", until="9 out")
         t.settle(8)
-        assert "\n".join(t.history()).count("ui.status_command took") == 1
+        assert "\n".join(t.history()).count("ui.status_command: It took") == 1
 
 
 def test_import_config_takes_it_over_from_claude_code(program: Program) -> None:

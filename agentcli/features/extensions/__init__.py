@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from agentcli.agent.core import SessionCore
     from agentcli.core.event import Event, TurnEnded
-    from agentcli.extension import EventName
+    from agentcli.extension import Status
+    from agentcli.extension.events import EventName
     from agentcli.features.extensions.run import LoadedRun
     from agentcli.features.extensions.session import SessionHost
     from agentcli.program.command import Command, Group
@@ -35,7 +36,7 @@ class BuiltIn(Feature["Program"]):
     """Events that it handles."""
     wraps_turns: bool = False
     """True if a function of it is called around turns."""
-    from_turn: int = 1
+    from_turn: int = 0
     """Number of the first turn of a session in which its handlers do anything."""
 
     def module(self) -> ModuleType:
@@ -43,7 +44,7 @@ class BuiltIn(Feature["Program"]):
         raise NotImplementedError
 
     def session(self, program: Program, core: SessionCore) -> SessionPart | None:
-        return BuiltInPart(self, core) if self.events and not core.setup.parent.depth else None
+        return BuiltInPart(self, program, core) if self.events and not core.setup.parent.depth else None
 
     def settings(self, program: Program) -> Mapping[str, Any]:
         """Return the values of its settings. Raises AgentError."""
@@ -56,11 +57,11 @@ class BuiltIn(Feature["Program"]):
 
         return wraps_of(extension_of(self.name, self.module()), self.settings(program))
 
-    def host(self, core: SessionCore) -> SessionHost:
+    def host(self, program: Program, core: SessionCore) -> SessionHost:
         """Return the extension's host in a session."""
         from agentcli.features.extensions.built_in import extension_of, host_of
 
-        return host_of(extension_of(self.name, self.module()), core)
+        return host_of(extension_of(self.name, self.module()), self.settings(program), core)
 
     def commands(self) -> Sequence[Command]:
         from agentcli.features.extensions.built_in import commands_of, extension_of
@@ -71,10 +72,22 @@ class BuiltIn(Feature["Program"]):
 class BuiltInPart(SessionPart):
     """A built-in extension in a session."""
 
-    def __init__(self, feature: BuiltIn, core: SessionCore) -> None:
-        self.name = feature.name
-        self._feature, self._core = feature, core
+    def __init__(self, feature: BuiltIn, program: Program, core: SessionCore) -> None:
+        self.name, self.reads_status = feature.name, "status" in feature.events
+        self._feature, self._program, self._core = feature, program, core
         self._made: SessionHost | None = None
+
+    @property
+    def status(self) -> str:  # type: ignore[override]
+        """Its text for the status line."""
+        return self._made.status.get(self.name, "") if self._made is not None else ""
+
+    async def refresh_status(self, now: Status) -> bool:
+        host = self._host("status")
+        return await host.refresh_status(now) if host is not None else False
+
+    def notices(self) -> Iterable[Event]:
+        return self._made.take_events() if self._made is not None else ()
 
     async def ended(self, ended: TurnEnded) -> Iterable[Event]:
         if (host := self._host("turn_end")) is None:
@@ -89,7 +102,7 @@ class BuiltInPart(SessionPart):
         if event not in self._feature.events or len(self._core.spending.turns) < self._feature.from_turn:
             return None
         if self._made is None:
-            self._made = self._feature.host(self._core)
+            self._made = self._feature.host(self._program, self._core)
         return self._made
 
 

@@ -47,16 +47,16 @@ def extension_of(name: str, module: ModuleType) -> Extension:
     return load(Source(name, Path(module.__file__ or ""), "package", {}, module=module.__name__), WORKER)
 
 
-def host_of(extension: Extension, core: SessionCore) -> SessionHost:
-    """Return the host of an extension without settings in a session."""
-    return SessionHost(OwnRun(extension, {}), core)
+def host_of(extension: Extension, table: Mapping[str, Any], core: SessionCore) -> SessionHost:
+    """Return the host of an extension with these settings in a session."""
+    return SessionHost(OwnRun(extension, table), core)
 
 
 def commands_of(extension: Extension, group: Group) -> Sequence[Command]:
     """Return the slash commands of an extension."""
 
     def host(session: AgentSession) -> SessionHost:
-        return host_of(extension, session.core)
+        return host_of(extension, {}, session.core)
 
     return [command_of(extension, function, use, group, host) for function, use in extension.commands]
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, MutableMapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, MutableMapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from agentcli.core.dataclass import dataclass
+from agentcli.core.event import Event, Noticed, Warned
+from agentcli.core.history import History
 from agentcli.core.message import Message, Text, ToolResult
 from agentcli.core.message import ToolCall as CallPart
+from agentcli.core.sanitise import safe
 from agentcli.core.text.truncate import clip
 from agentcli.extension import Answer, Cause, Completed, Said, TurnCost
 from agentcli.features.extensions.worker import PRINTED, Clock
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 COLUMNS = 80
+TEXT = 20_000
+"""Characters of a text that an extension may show or give to the model at once."""
 _log = logging.getLogger(__name__)
 
 
@@ -34,6 +39,13 @@ class Shown:
     title: str = ""
     notes: tuple[str, ...] = ()
     foot: str = ""
+    warns: bool = False
+
+    @property
+    def event(self) -> Event:
+        """It as an event."""
+        text = safe(clip(self.whole, TEXT))
+        return Warned(text) if self.warns else Noticed(text)
 
     @property
     def lines(self) -> Sequence[str]:
@@ -93,6 +105,10 @@ class Host(Output, Protocol):
         """Run a shell command as a call of the model would run."""
         ...
 
+    async def execute(self, command: str, stdin: str, timeout: float) -> Completed:
+        """Run a shell command of the person."""
+        ...
+
     async def ask_model(self, prompt: str, model: str, system: str) -> str:
         """Return the answer of a model. Raise AgentError."""
         ...
@@ -127,7 +143,7 @@ class SessionContext:
 
     @property
     def history(self) -> Sequence[Said]:
-        return [said for entry in self._host.core.journal.history.entries for said in _said(entry.body, entry.seq)]
+        return [*said(self._host.core.journal.history)]
 
     @property
     def costs(self) -> Sequence[float]:
@@ -145,6 +161,9 @@ class SessionContext:
 
     async def run(self, command: str, timeout: float = 120.0) -> Completed:
         return await self.waited(self._host.run_command(self._extension, str(command), timeout))
+
+    async def execute(self, command: str, *, stdin: str = "", timeout: float = 120.0) -> Completed:
+        return await self.waited(self._host.execute(str(command), str(stdin), timeout))
 
     async def ask_model(self, prompt: str, model: str = "", system: str = "") -> str:
         return await self.waited(self._host.ask_model(str(prompt), model, system))
@@ -184,6 +203,9 @@ class SessionUi:
     def notify(self, text: str) -> None:
         self._shown(Shown(" ".join(str(text).split())))
 
+    def warn(self, text: str) -> None:
+        self._shown(Shown(" ".join(str(text).split()), warns=True))
+
     def show(
         self, content: str | RenderableType, *, title: str = "", notes: Sequence[str] = (), foot: str = ""
     ) -> None:
@@ -213,6 +235,12 @@ def _rendered(content: Any) -> str:
     with console.capture() as captured:
         console.print(content)
     return captured.get().rstrip("\n")
+
+
+def said(history: History) -> Iterator[Said]:
+    """Yield the messages of a session as extensions see them, oldest first."""
+    for entry in history.entries:
+        yield from _said(entry.body, entry.seq)
 
 
 def _said(body: object, number: int) -> Sequence[Said]:

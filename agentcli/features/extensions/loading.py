@@ -19,7 +19,7 @@ from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.truncate import clip
 from agentcli.core.tool import Tool
-from agentcli.extension import MARK, Around, Command, Handler, Settings
+from agentcli.extension.marks import MARK, Around, Command, Handler, Settings
 from agentcli.features.extensions.sources import INIT, Source
 from agentcli.features.extensions.worker import Hung, Worker
 from agentcli.program.config.coerce import Layer, coerce

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentcli.agent.feature import See
+    from agentcli.extension import Status
     from agentcli.features.extensions.loading import Extension, Handling, Loaded
 
 
@@ -50,6 +51,14 @@ class ExtensionsSession(SessionPart):
     def status(self) -> str:  # type: ignore[override]
         """Texts of the extensions for the status line."""
         return " · ".join(filter(None, self.host.status.values()))
+
+    @property
+    def reads_status(self) -> bool:  # type: ignore[override]
+        """True if an extension handles `status`."""
+        return next(self.host.handlers("status"), None) is not None
+
+    async def refresh_status(self, now: Status) -> bool:
+        return await self.host.refresh_status(now)
 
     async def opened(self, interrupt: asyncio.Event) -> None:
         """Load changed extension files again, and tell extensions what changed since the last turn."""

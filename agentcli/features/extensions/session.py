@@ -7,7 +7,7 @@ import inspect
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -18,24 +18,25 @@ from agentcli.agent.calls.execute import CallStages
 from agentcli.agent.core import SessionCore
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError, UsageError
-from agentcli.core.event import Event, Noticed, Warned
+from agentcli.core.event import Event, Warned
 from agentcli.core.message import Message, ToolCall, ToolResult
 from agentcli.core.record import EXTENSION, FeatureState, Pin
-from agentcli.core.sanitise import safe, safe_line
+from agentcli.core.record import Compaction as CompactionRecord
+from agentcli.core.sanitise import coloured, safe_line
 from agentcli.core.text.patch import PatchError, touched
 from agentcli.core.text.truncate import clip
 from agentcli.core.tool import Choice, Question
-from agentcli.extension import Answer, Completed, Context, Decision
+from agentcli.extension import Answer, Compaction, Completed, Context, Decision, Status
 from agentcli.extension import ToolCall as CallEvent
-from agentcli.features.extensions.context import SessionContext, Shown
+from agentcli.features.extensions.context import TEXT, SessionContext, Shown, said
 from agentcli.features.extensions.loading import Extension, Handling, Loaded
 from agentcli.features.extensions.requests import answer
 from agentcli.features.extensions.worker import Clock
 
-TEXT = 20_000
-"""Characters of a text that an extension may show or give to the model at once."""
 SECONDS = 24 * 3600.0
 """Seconds that a command, or a function around a turn, may take: the person can interrupt it."""
+SHOWN = 300
+"""Characters of a text in the status line."""
 STATE = 1_000_000
 """Characters of an extension's state as JSON."""
 MOST = 3
@@ -48,8 +49,9 @@ RETURNS = {
     "tool_result": ("text", "add"),
     "reply": ("text",),
     "turn_end": ("text",),
-    "before_compact": ("text", "block"),
+    "before_compact": ("text", "block", "summary"),
     "after_compact": ("text",),
+    "status": ("text",),
 }
 """What the handlers of an event may return."""
 _calling: ContextVar[frozenset[str]] = ContextVar("calling", default=frozenset())
@@ -77,6 +79,8 @@ class SessionHost:
         """Prompts of extensions since the person's last one."""
         self._states: dict[str, tuple[object, dict[str, Any], str]] = {}
         self._idle: dict[Any, float] = {}
+        self._told: dict[Any, tuple[object, float]] = {}
+        """Facts with which a handler of `status` was called, and the time. The facts are None if it gave no text."""
 
     @property
     def is_subagent(self) -> bool:
@@ -176,6 +180,13 @@ class SessionHost:
         paths = (Path(os.path.realpath(Path(self.core.ctx.cwd, os.path.expanduser(each)))) for each in names)
         return CallEvent(name, dict(given), tuple(paths), traits.edits_files)
 
+    def compaction_event(self, trigger: str, focus: str, going: Collection[int]) -> Compaction:
+        """Return the event of a compaction that will replace the messages with these numbers."""
+        history = self.core.journal.history
+        newest = history.compaction.body if history.compaction is not None else None
+        former = newest.snapshot if isinstance(newest, CompactionRecord) else ""
+        return Compaction(trigger, focus, former, tuple(one for one in said(history) if one.number in going))
+
     def take_events(self) -> tuple[Event, ...]:
         """Return the events since the last call, with the faults that the person has not seen."""
         events, self.events = self.events, []
@@ -228,7 +239,7 @@ class SessionHost:
 
     def show(self, shown: Shown) -> None:
         """Show a text to the person."""
-        self.events.append(Noticed(safe(clip(shown.whole, TEXT))))
+        self.events.append(shown.event)
 
     def add_prompt(self, text: str) -> None:
         """Send a prompt once no turn runs."""
@@ -236,7 +247,7 @@ class SessionHost:
 
     def set_status(self, name: str, text: str) -> None:
         """Set an extension's text in the status line."""
-        self.status[name] = safe_line(clip(text, 100))
+        self.status[name] = coloured(" ".join(text.split("\n")), SHOWN)
 
     async def ask(self, question: str, options: Sequence[str], default: str | None) -> str:
         """Ask the person. Raise UsageError if nobody can answer and there is no default."""
@@ -263,6 +274,12 @@ class SessionHost:
         code = output.metadata.get("exit_code", 0 if output.status == "success" else None)
         return Completed("" if output.output == "(no output)" else output.output, code)
 
+    async def execute(self, command: str, stdin: str, timeout: float) -> Completed:
+        """Run a shell command of the person, without rules and sandbox."""
+        from agentcli.features.extensions.executing import execute
+
+        return await execute(command, stdin, timeout, Path(self.core.ctx.cwd))
+
     async def ask_aside(self, question: str) -> Answer:
         """Ask a side question. Raise AgentError."""
         aside = SideQuestion(self.core, question)
@@ -277,16 +294,35 @@ class SessionHost:
         """Return the answer of a model to one request, whose cost is recorded. Raise AgentError."""
         return await answer(self.core, self.events, prompt, model, system)
 
+    async def refresh_status(self, now: Status) -> bool:
+        """Call the handlers of `status` that are due; return True if a text has changed."""
+        before = dict(self.status)
+        for extension, handler in self.handlers("status"):
+            key, plain, moment = _key(extension, handler), replace(now, seconds=0.0), time.monotonic()
+            facts, ran = self._told.get(key, (None, float("-inf")))
+            if moment - ran < handler[1].every and facts in (None, plain):
+                continue
+            decision = await self.fire(extension, handler, now)
+            if decision is not None:
+                self.set_status(extension.name, decision.text)
+            self._told[key] = (plain if decision is not None and decision.text else None, moment)
+        return self.status != before
+
     def idle_due(self, last: float) -> list[tuple[Extension, Handling, float]]:
         """Return the handlers of `idle` that are due, with the seconds since the last turn."""
         now, due = time.monotonic(), []
         for extension in self.run.active():
             for handler in extension.handlers:
-                function, use = handler
-                if use.event == "idle" and now - max(last, self._idle.get(function, last)) >= use.every:
-                    self._idle[function] = now
+                key, use = _key(extension, handler), handler[1]
+                if use.event == "idle" and now - max(last, self._idle.get(key, last)) >= use.every:
+                    self._idle[key] = now
                     due.append((extension, handler, now - last))
         return due
+
+
+def _key(extension: Extension, handler: Handling) -> tuple[str, str]:
+    """Return what names a handler, also after a reload."""
+    return extension.name, handler[0].__qualname__
 
 
 def _given(function: Any, values: Sequence[object], context: SessionContext) -> list[object]:

@@ -22,13 +22,13 @@ from agentcli.core.tasks import start_task
 from agentcli.core.text.truncate import clip
 from agentcli.core.text.words import one_of
 from agentcli.extension import Answer
-from agentcli.extension import Command as Use
-from agentcli.features.extensions.context import SessionContext, Shown
+from agentcli.extension.marks import Command as Use
+from agentcli.features.extensions.context import TEXT, SessionContext, Shown
 from agentcli.features.extensions.loading import Extension, Loaded
-from agentcli.features.extensions.session import SECONDS, TEXT, SessionHost
+from agentcli.features.extensions.session import SECONDS, SessionHost
 from agentcli.features.extensions.worker import Clock
 from agentcli.program.command import Group
-from agentcli.program.commands import Command, Context, Framed, Item, Output, OutputCommand, Said, Sent, Work
+from agentcli.program.commands import Acted, Command, Context, Framed, Item, Output, OutputCommand, Said, Sent, Work
 from agentcli.tools.function_tool import Contexts, is_provided
 
 HostOf = Callable[[AgentSession], SessionHost]
@@ -229,7 +229,8 @@ class CommandOutputs:
 
     def show(self, shown: Shown) -> None:
         """Show a text to the person. Any thread may call it."""
-        self._loop.call_soon_threadsafe(self.queue.put_nowait, _said(shown))
+        output = Acted((shown.event,)) if shown.warns else _said(shown)
+        self._loop.call_soon_threadsafe(self.queue.put_nowait, output)
 
     def add_prompt(self, text: str) -> None:
         """Send a prompt at the end of the command."""

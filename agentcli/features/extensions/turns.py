@@ -9,14 +9,12 @@ from agentcli.agent.aside import SideQuestion
 from agentcli.agent.ports import Prompt, RunTurn
 from agentcli.agent.session import AgentSession
 from agentcli.core.dataclass import replace
-from agentcli.core.event import Emit, Event, Noticed, Recorded, TurnEnded
+from agentcli.core.event import Emit, Event, Recorded, TurnEnded
 from agentcli.core.message import Message, Text, reminder
-from agentcli.core.sanitise import safe
-from agentcli.core.text.truncate import clip
 from agentcli.extension import Answer, Ended
 from agentcli.features.extensions.context import SessionContext, Shown
 from agentcli.features.extensions.loading import Extension
-from agentcli.features.extensions.session import SECONDS, TEXT, SessionHost
+from agentcli.features.extensions.session import SECONDS, SessionHost
 from agentcli.features.extensions.worker import Clock
 
 
@@ -70,7 +68,7 @@ class WrappedTurn:
 
     def show(self, shown: Shown) -> None:
         """Show a text to the person before the turn starts or continues."""
-        self._shown.append(Noticed(safe(clip(shown.whole, TEXT))))
+        self._shown.append(shown.event)
 
     def add_prompt(self, text: str) -> None:
         """Send a prompt once no turn runs."""

@@ -209,11 +209,7 @@ class Terminal:
     def _start_tasks(self) -> None:
         # Otherwise importing the lexers would block the keys at the first code block.
         warming = asyncio.to_thread(_warm, self.screen)
-        coroutines = [warming, self.screen.run(), self._watch()]
-        if command := self.settings.status_command:
-            from agentcli.frontends.terminal.status_command import StatusCommand
-
-            coroutines.append(StatusCommand(command, self.console).run())
+        coroutines = (warming, self.screen.run(), self._watch())
         self._tasks = [run_beside(each, self.editor.fail) for each in coroutines]
 
     def _see_background(self) -> None:
@@ -246,7 +242,13 @@ class Terminal:
 
     async def _watch(self) -> None:
         """Save the draft and refresh the status of background jobs periodically."""
+        writes_statuses = False
         while True:
+            if not writes_statuses and any(part.reads_status for part in self.console.session.parts.all):
+                from agentcli.frontends.terminal.status_facts import refresh_statuses
+
+                self._tasks.append(run_beside(refresh_statuses(self.console), self.editor.fail))
+                writes_statuses = True
             await asyncio.sleep(WATCH_EVERY)
             self._draft_actions.keep()
             self.repl.wake()

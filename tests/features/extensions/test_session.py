@@ -12,6 +12,7 @@ from agentcli import manual
 from agentcli.agent.ports import Prompt
 from agentcli.core.event import Event
 from agentcli.core.message import Message
+from agentcli.extension import Status
 from agentcli.frontends.opening import program_of
 from agentcli.program.options import Options
 from tests.features.extensions.running import folder, outputs, play, warnings, write
@@ -154,6 +155,37 @@ def model(event): note(f"model {event.new}")
 @on("mode_changed")
 def mode(event): note(f"mode {event.old} {event.new}")
 """
+
+
+def test_a_text_in_the_status_line_follows_its_facts_and_keeps_its_colours(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        """
+        @on("status", every=3600)
+        async def line(status: Status, ctx: Context) -> str:
+            done = await ctx.execute("cat; exit 3", stdin=status.mode)
+            ctx.state["called"] = ctx.state.get("called", 0) + 1
+            return f"\\x1b[35m{done.output} {done.exit_code}\\x1b[2J {ctx.state['called']}"
+        """,
+    )
+
+    async def main() -> list[tuple[bool, str]]:
+        program = program_of(Options(cwd=str(workspace(tmp_path)), model="script:echo"), environment(tmp_path))
+        session = program.sessions.begin()
+        [part] = [part for part in session.parts.all if part.reads_status]
+        seen = []
+        for mode, seconds in (("ask", 1.0), ("ask", 2.0), ("yolo", 3.0)):
+            now = Status(model="x", mode=mode, used=0, usable=1, window=1, seconds=seconds)
+            seen.append((await part.refresh_status(now), part.status))
+        await program.close()
+        return seen
+
+    text = "\x1b[35m{} 3\\x1b[2J {}\x1b[0m"
+    assert asyncio.run(main()) == [
+        (True, text.format("ask", 1)),
+        (False, text.format("ask", 1)),
+        (True, text.format("yolo", 2)),
+    ]
 
 
 def test_changes_between_turns_idle_time_and_the_end_are_events(tmp_path: Path) -> None:

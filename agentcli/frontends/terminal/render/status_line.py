@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -29,7 +28,6 @@ class StatusLine:
 
     session: AgentSession
     facts: str = ""
-    extra: str = field(default="", init=False)
 
     def __call__(self) -> Status:
         """Return the current status."""
@@ -50,7 +48,7 @@ class StatusLine:
             sandbox=safe_line(glance.sandbox),
             session=safe_line(now.name or now.title or self.session.journal.id)[:40],
             branch=safe_line(branch(self.session.cwd)),
-            extra=" · ".join(filter(None, [self.extra, *(part.status for part in self.session.parts.all)])),
+            extra=" · ".join(filter(None, (part.status for part in self.session.parts.all))),
             folder=safe_line(glance.folder),
         )
         if not self.facts.split():

@@ -11,43 +11,46 @@ from pathlib import Path
 
 import pytest
 
+from agentcli.core.sanitise import coloured
+from agentcli.extension import Completed
+from agentcli.features.extensions.executing import execute
+from agentcli.features.extensions.session import SHOWN
+from agentcli.features.status_command.extension import facts
+from agentcli.frontends.terminal import status_facts
 from agentcli.frontends.terminal.render.facts import Status
-from agentcli.frontends.terminal.status_command import SHOWN, Line, coloured, facts, printed
 from agentcli.providers.scripted.model import say
 from agentcli.system.cells import ESCAPE
 from tests.agent.open_session import open_session, say_to
 
 
-def ran(command: str, folder: Path) -> Line:
-    return asyncio.run(printed(command, {"model": {"display_name": "a"}}, folder))
+def ran(command: str, folder: Path) -> Completed:
+    return asyncio.run(execute(command, json.dumps({"model": {"display_name": "a"}}), 2, folder))
 
 
-def test_it_reads_json_and_the_first_line_is_shown_with_its_colours_only(tmp_path: Path) -> None:
-    script = "n=$(sed 's/.*display_name[^a-z]*//; s/[^a-z].*//'); printf '\\033[35m%s\\033[2J\\007\\nmore\\n' $n"
-    assert ran(script, tmp_path) == Line("\x1b[35ma\\x1b[2J\\x07\x1b[0m")
-    assert ran("pwd", tmp_path) == Line(str(tmp_path))
-    assert ran("true", tmp_path) == Line()
+def test_a_command_of_the_person_reads_stdin_and_its_stdout_is_returned(tmp_path: Path) -> None:
+    script = "n=$(sed 's/.*display_name[^a-z]*//; s/[^a-z].*//'); echo error >&2; printf '%s\\nmore\\n' $n"
+    assert ran(script, tmp_path) == Completed("a\nmore\n")
+    assert ran("pwd; exit 3", tmp_path) == Completed(f"{tmp_path}\n", 3)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize(
     ("command", "failure"),
     [
-        ("exit 3", "ui.status_command failed with exit code 3."),
-        ("sleep 60", "ui.status_command took more than 2 s and was stopped."),
-        ("sleep 60 & sleep 60", "ui.status_command took more than 2 s and was stopped."),
-        ("yes x", "ui.status_command printed more than 64,000 bytes and was stopped."),
-        ("head -c 100000000 /dev/zero", "ui.status_command printed more than 64,000 bytes and was stopped."),
+        ("sleep 60", "It took more than 2 s and was stopped."),
+        ("sleep 60 & sleep 60", "It took more than 2 s and was stopped."),
+        ("yes x", "It printed more than 1,000,000 bytes and was stopped."),
+        ("head -c 100000000 /dev/zero", "It printed more than 1,000,000 bytes and was stopped."),
     ],
 )
-def test_one_that_hangs_floods_or_fails_is_stopped_and_named(command: str, failure: str, tmp_path: Path) -> None:
+def test_one_that_hangs_or_floods_is_stopped_and_named(command: str, failure: str, tmp_path: Path) -> None:
     began = time.monotonic()
-    assert ran(command, tmp_path) == Line(failure=failure)
+    assert ran(command, tmp_path) == Completed(failure, None)
     assert time.monotonic() - began < 30
 
 
 def test_a_folder_that_is_gone_is_named(tmp_path: Path) -> None:
-    assert "No such file" in ran("true", tmp_path / "gone").failure
+    assert "No such file" in ran("true", tmp_path / "gone").output
 
 
 def test_git_in_it_starts_no_program_of_the_repository(tmp_path: Path) -> None:
@@ -66,7 +69,7 @@ def test_one_that_is_given_up_has_ended_before_its_event_loop_does(tmp_path: Pat
         gc.collect()  # what other tests left
 
     async def run() -> None:
-        script = asyncio.create_task(printed("touch started; sleep 60", {}, tmp_path))
+        script = asyncio.create_task(execute("touch started; sleep 60", "", 2, tmp_path))
         while not (tmp_path / "started").exists():  # noqa: ASYNC110 - another process makes it
             await asyncio.sleep(0.01)
         script.cancel()
@@ -77,21 +80,22 @@ def test_one_that_is_given_up_has_ended_before_its_event_loop_does(tmp_path: Pat
 
 
 def test_a_line_keeps_its_colours_and_is_cut() -> None:
-    assert coloured("plain") == "plain"
+    assert coloured("plain\x07", SHOWN) == "plain\\x07"
     assert (
-        coloured("\x1b[1;31mred\x1b[0m \x1b]8;;http://evil\x07x")
+        coloured("\x1b[1;31mred\x1b[0m \x1b]8;;http://evil\x07x", SHOWN)
         == "\x1b[1;31mred\x1b[0m \\x1b]8;;http://evil\\x07x\x1b[0m"
     )
-    assert len(ESCAPE.sub("", coloured("\x1b[31m" + "x" * 10_000))) == SHOWN
+    assert len(ESCAPE.sub("", coloured("\x1b[31m" + "x" * 10_000, SHOWN))) == SHOWN
 
 
 def test_the_facts_have_the_keys_of_claude_code(tmp_path: Path) -> None:
     session = open_session(tmp_path, [say("One.")])
-    before = facts(session, Status(), 0.0)
+    before = facts(status_facts.facts(session, Status(), 0.0), str(tmp_path))
     assert before["context_window"]["current_usage"] is None
     assert before["cost"]["total_cost_usd"] == 0
     say_to(session, "hello")
-    told = json.loads(json.dumps(facts(session, Status(model="x", used=100), 2.5)))
+    name = session.core.model.name
+    told = json.loads(json.dumps(facts(status_facts.facts(session, Status(model=name, used=100), 2.5), str(tmp_path))))
     assert told["session_id"] == session.journal.id
     assert told["cwd"] == told["workspace"]["current_dir"] == str(tmp_path)
     assert told["model"] == {"id": session.core.model.id, "display_name": session.core.model.id}
@@ -99,4 +103,4 @@ def test_the_facts_have_the_keys_of_claude_code(tmp_path: Path) -> None:
     window = told["context_window"]
     assert window["total_output_tokens"] == window["current_usage"]["output_tokens"] > 0
     assert window["used_percentage"] + window["remaining_percentage"] == 100
-    assert told["agentcli"]["model"] == "x"
+    assert told["agentcli"]["model"] == name

@@ -1,0 +1,1 @@
+"""The person's own program for the status line."""
