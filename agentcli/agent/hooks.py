@@ -43,6 +43,8 @@ class Verdict:
     """The output that the model sees instead of the tool's."""
     text: str | None = None
     """A text instead of the prompt's, or of a compaction's focus."""
+    summary: str = ""
+    """The whole summary of a compaction, for which no model is asked."""
     ends: bool = False
     """The turn must end; `stop_reason` is the reason."""
     stop_reason: str = ""

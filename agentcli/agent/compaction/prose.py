@@ -35,10 +35,22 @@ async def prose(task: SummaryTask, brief: Brief, summariser: Summariser) -> Summ
         reply = await summariser.ask(summariser.request((system,), text, **options))
         former, unverified, gone = verified_text(reply, evidence)
         struck += (each for each in gone if each.sentence not in former)
-    former = with_contradictions(former, task.ledger)
-    if not former:
+    return _checked_prose(former, unverified, struck, task, brief)
+
+
+def settled_prose(text: str, evidence: Evidence, task: SummaryTask, brief: Brief) -> SummaryResult:
+    """Return a whole text as the summary, verified. Raise Unusable if nothing of it stands."""
+    kept, unverified, gone = verified_text(text, evidence)
+    return _checked_prose(kept, unverified, [each for each in gone if each.sentence not in kept], task, brief)
+
+
+def _checked_prose(
+    text: str, unverified: Sequence[str], struck: Sequence[Struck], task: SummaryTask, brief: Brief
+) -> SummaryResult:
+    text = with_contradictions(text, task.ledger)
+    if not text:
         raise Unusable("the summary only gives leave that no record shows")
-    return SummaryResult(Summary(_prose_text(former, unverified, task, brief)), tuple(struck))
+    return SummaryResult(Summary(_prose_text(text, unverified, task, brief)), tuple(struck))
 
 
 def with_contradictions(text: str, ledger: Ledger) -> str:

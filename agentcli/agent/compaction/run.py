@@ -79,6 +79,8 @@ class CompactionRun:
         self.refused = ""
         """The reason, found now, why the provider will not compact in this session; empty if there is none."""
         self._trigger, self._hooks, self._may_call, self._cwd = trigger, hooks, may_call, cwd
+        self._given = ""
+        """The whole summary, if an extension has written one."""
 
     async def run(self, emit: Emit) -> CompactionEnded:
         """Run the compaction, and return its end, which the caller emits.
@@ -93,6 +95,7 @@ class CompactionRun:
         held = await self._by_hooks(plan)
         if held.verdict.text is not None:
             self._brief = replace(self._brief, focus=held.verdict.text)
+        self._given = held.verdict.summary
         await emit_all(held.events, emit)
         if held.verdict.blocks:
             why = f"{held.who} wants no compaction: {held.verdict.reason}"
@@ -136,7 +139,7 @@ class CompactionRun:
     async def _by_hooks(self, plan: Plan) -> Outcome:
         if self._hooks is None:
             return NOTHING
-        facts = {"policy": plan.policy, "tokens_before": plan.tokens_before}
+        facts = {"policy": plan.policy, "tokens_before": plan.tokens_before, "summarised": plan.summarised}
         return await self._hooks.pre_compact(self._trigger, self._brief.focus, self._summariser.interrupt, **facts)
 
     async def _summary(self, task: SummaryTask) -> tuple[SummaryResult, str]:
@@ -159,6 +162,17 @@ class CompactionRun:
         return replace(result, summary=whole), trouble
 
     async def _summarised(self, task: SummaryTask) -> SummaryResult:
+        """Return the given summary, or let one be written."""
+        if not self._given:
+            return await self._written(task)
+        from agentcli.agent.compaction.given import given
+
+        try:
+            return given(self._given, task, self._brief)
+        except Unusable as error:
+            return _noted(await self._written(task), f"the extension's summary was not used: {error}")
+
+    async def _written(self, task: SummaryTask) -> SummaryResult:
         """Summarise with the provider if the policy requires it and it can, else with the summariser."""
         if not task.policy.by_provider or self._main is None or not can_compact(task, self._brief):
             return await summarise(task, self._brief, self._summariser)
@@ -170,8 +184,7 @@ class CompactionRun:
             lasting = str(error) == NO_SUMMARY or getattr(error, "cause", "") in ("bad_request", "not_found")
             self.refused = str(error) if lasting else ""
             result = await summarise(task, self._brief, self._summariser)
-            note = "; ".join(filter(None, (f"the provider did not summarise ({error})", result.summary.note)))
-            return replace(result, summary=replace(result.summary, note=note))
+            return _noted(result, f"the provider did not summarise ({error})")
 
     def _recorded_first(self, event: Event) -> Iterator[Event]:
         """Yield an event of the summarising; record a retry or fallback before showing it."""
@@ -287,6 +300,12 @@ class CompactionRun:
 
     def _worth_it(self, task: SummaryTask, shrunk: float) -> bool:
         return shrunk >= (self._brief.window.settings.min_shrink if task.policy.stricter else 0.0)
+
+
+def _noted(result: SummaryResult, note: str) -> SummaryResult:
+    """Return a result with a note before its own."""
+    whole = "; ".join(filter(None, (note, result.summary.note)))
+    return replace(result, summary=replace(result.summary, note=whole))
 
 
 def _present(paths: Iterable[str]) -> dict[str, str]:

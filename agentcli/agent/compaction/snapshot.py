@@ -155,11 +155,30 @@ async def snapshot(task: SummaryTask, brief: Brief, summariser: Summariser) -> S
             break
         checked, gone = apply(reply.delta, so_far, sources) if reply.delta else verified(reply.whole, evidence)
         struck += gone
-        short = _moderate(checked, int(brief.longest * brief.form.knowledge_share))
-        crowded += checked.knowledge[len(short.knowledge) :]
-        so_far = merged(short, so_far, task.ledger, brief.form)
+        so_far = _joined(checked, so_far, crowded, task, brief)
     if so_far is None:
         raise Unusable("there was nothing to summarise")
+    return _result(so_far, struck, crowded, note, task, brief)
+
+
+def settled_snapshot(checked: Snapshot, struck: Sequence[Struck], task: SummaryTask, brief: Brief) -> SummaryResult:
+    """Return a verified snapshot of all messages as the summary, joined with the former one and the ledger."""
+    crowded: list[str] = []
+    return _result(_joined(checked, task.former_snapshot, crowded, task, brief), struck, crowded, "", task, brief)
+
+
+def _joined(
+    checked: Snapshot, so_far: Snapshot | None, crowded: list[str], task: SummaryTask, brief: Brief
+) -> Snapshot:
+    """Return the snapshot so far with a verified one; knowledge without room is added to `crowded`."""
+    short = _moderate(checked, int(brief.longest * brief.form.knowledge_share))
+    crowded += checked.knowledge[len(short.knowledge) :]
+    return merged(short, so_far, task.ledger, brief.form)
+
+
+def _result(
+    so_far: Snapshot, struck: Sequence[Struck], crowded: Sequence[str], note: str, task: SummaryTask, brief: Brief
+) -> SummaryResult:
     combined = replace(so_far, goal=so_far.goal or redact(task.goal), covers=task.covers)
     whole = task.priced(combined)
     text = finished(whole, brief, task)

@@ -154,11 +154,14 @@ class ExtensionHooks(Hooks):
         if outcome.verdict.blocks or (host := self._main_host()) is None:
             return self._told(outcome)
         for extension, handler in host.handlers("before_compact"):
-            decision = await host.fire(extension, handler, Compaction(trigger, focus))
+            event = host.compaction_event(trigger, focus, more.get("summarised", ()))
+            decision = await host.fire(extension, handler, event)
             if decision is not None and decision.kind == "block":
                 verdict = replace(outcome.verdict, answer="deny", reason=decision.text)
                 return self._told(replace(outcome, verdict=verdict, names=extension.name, by_extension=True))
-            if decision is not None:
+            if decision is not None and decision.kind == "summary":
+                outcome = replace(outcome, verdict=replace(outcome.verdict, summary=decision.text))
+            elif decision is not None:
                 focus = decision.text
                 outcome = replace(outcome, verdict=replace(outcome.verdict, text=focus))
         return self._told(outcome)

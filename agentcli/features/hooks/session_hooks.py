@@ -189,6 +189,7 @@ class SessionHooks(Hooks):
         interrupt = interrupt or asyncio.Event()
         kind = "manual" if trigger == "manual" else "auto"
         journal = self._place.journal
+        more.pop("summarised", None)
         old = before_compression("manual" if kind == "manual" else "auto", journal.id, journal.folder, **more)
         former = await self._ran(old, interrupt)
         found = await self._fire("PreCompact", kind, interrupt, trigger=kind, custom_instructions=focus)
