@@ -28,6 +28,17 @@ _PROGRAMS: dict[Kind, tuple[str, ...]] = {
     "agents": (".agentcli", ".claude", ".gemini", ".opencode"),
 }
 """Folders of the programs that have each kind; of several files with one name, the first counts."""
+_HOMES_ONLY: Mapping[Kind, Sequence[tuple[str, str]]] = {
+    "skills": (
+        (".gemini", ".gemini/config/skills"),
+        (".gemini", ".gemini/antigravity-cli/skills"),
+        (".gemini", ".gemini/antigravity/skills"),
+        (".copilot", ".copilot/skills"),
+    ),
+    "commands": ((".antigravity", ".gemini/antigravity/global_workflows"),),
+    "agents": ((".copilot", ".copilot/agents"),),
+}
+"""Further folders of the user below the home, each with its program."""
 _OWN_HOMES: Mapping[str, str] = {".opencode": ".config/opencode", ".pi": ".pi/agent"}
 """Folders of the user's own files, if they are not the project's below the home."""
 
@@ -109,7 +120,7 @@ def places(kind: Kind, cwd: Path | None, home: Path, config: Path) -> list[Place
     for program in _PROGRAMS[kind][1:]:
         own = home / _OWN_HOMES.get(program, program)
         found.append(Place(_folder_of(own, program, kind), "user", program))
-    return found
+    return [*found, *(Place(home / inner, "user", program) for program, inner in _HOMES_ONLY[kind])]
 
 
 def defines(name: str, cwd: Path) -> bool:

@@ -33,7 +33,7 @@ def load(found: Found, notes: list[str]) -> AgentKind | None:
     except Unusable as why:
         notes.append(f"{display_path(path)}: {why}: left out.")
         return None
-    name = path.stem if _by_file(place) else head.text("name")
+    name = path.name.removesuffix(".md").removesuffix(".agent") if _by_file(place) else head.text("name")
     if fault := _fault(head, name, display_path(path)):
         notes.append(f"{fault}: left out.")
         return None
@@ -48,7 +48,7 @@ def load(found: Found, notes: list[str]) -> AgentKind | None:
 
 
 def _kind(found: Found, head: FrontMatter, name: str) -> AgentKind:
-    tools, denied = _tools(head)
+    tools, denied = _tools(head, found.place.program)
     return AgentKind(
         name=found.place.named(name),
         description=head.text("description"),
@@ -89,15 +89,26 @@ def catalogue(kinds: Mapping[str, AgentKind]) -> str:
 
 def _by_file(place: Place) -> bool:
     """Return True if the file's name is the agent's name."""
-    return place.program == ".opencode"
+    return place.program in (".opencode", ".copilot")
 
 
-def _tools(head: FrontMatter) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+_COPILOT: Mapping[str, Sequence[str]] = {
+    "execute": ("bash",),
+    "search": ("grep", "glob", "list"),
+    "edit": ("edit", "write"),
+    "agent": ("task",),
+    "web": ("web_fetch", "web_search"),
+}
+"""Copilot's names for groups of tools."""
+
+
+def _tools(head: FrontMatter, program: str) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
     """Return the agent's tools, None for all, and its denied tools."""
     entries = tool_switches(head.fields)
     denied = (*(head.items("disallowedTools") or head.items("disallowed-tools")), *denied_tools(entries))
     listed = head.items("tools")
-    return (allowed_tools(entries) if not listed or "*" in listed else listed), denied
+    every = [own for name in listed for own in (_COPILOT.get(name, (name,)) if program == ".copilot" else (name,))]
+    return (allowed_tools(entries) if not listed or "*" in listed else tuple(every)), denied
 
 
 def _one_line(text: str) -> str:

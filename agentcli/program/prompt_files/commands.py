@@ -1,4 +1,4 @@
-"""Slash commands in files of Claude Code, Gemini CLI, opencode and agentcli itself, read into one form."""
+"""Slash commands in files of Claude Code, Gemini CLI, opencode, pi and agentcli itself, read into one form."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COMMANDS = 1_000
 """Largest number of commands."""
 DEPTH = 4
 """Maximum levels of folders; names below the first level are part of the command's name."""
-_SYNTAX: dict[str, Syntax] = {".claude": "claude", ".gemini": "gemini", ".opencode": "opencode"}
+_SYNTAX: dict[str, Syntax] = {".claude": "claude", ".gemini": "gemini", ".opencode": "opencode", ".pi": "pi"}
 _WITHOUT_EFFECT = ("hooks", "disallowed-tools", "disable-model-invocation")
 _POSITION = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
@@ -86,7 +86,7 @@ def ending(command: Template, arguments: str) -> str:
     match _syntax(command.place):
         case "gemini":
             return f"\n\n/{command.name} {arguments}"
-        case "opencode":
+        case "opencode" | "pi":
             return f"\n\n{arguments}"
         case "claude" | "own":
             return f"\n\nARGUMENTS: {arguments}"

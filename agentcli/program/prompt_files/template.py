@@ -10,7 +10,7 @@ from typing import Literal
 
 from agentcli.core.dataclass import dataclass
 
-Syntax = Literal["own", "claude", "gemini", "opencode"]
+Syntax = Literal["own", "claude", "gemini", "opencode", "pi"]
 """The program that a text was written for.
 
 Our own texts differ from Claude Code's in the number of the first argument, and in code.
@@ -29,6 +29,8 @@ class Argument:
     """True if it is in code, which stays unchanged if there are no arguments at all."""
     rest: bool = False
     """True if it means this argument and all that follow."""
+    most: int | None = None
+    """Largest number of arguments that `rest` means."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +80,8 @@ class Arguments:
                 return self.variables.get(name, f"${{{name}}}")
             case Argument(literal=literal, in_code=True) if not self.text:
                 return literal
-            case Argument(int() as number, rest=True):
-                return " ".join(self.words[number:])
+            case Argument(int() as number, rest=True, most=most):
+                return " ".join(self.words[number:][:most])
             case Argument(int() as number):
                 return self.words[number] if number < len(self.words) else ""
             case Argument():
@@ -115,6 +117,8 @@ def parse(body: str, syntax: Syntax, names: Sequence[str] = ()) -> tuple[Part, .
     """
     if syntax == "gemini":
         parts = [*_gemini(body)]
+    elif syntax == "pi":
+        parts = [*_pi(body)]
     else:
         found = [*_dollars(body, syntax, names)]
         parts = _greedy(found) if syntax == "opencode" else found
@@ -226,6 +230,20 @@ def _gemini(body: str) -> Iterator[Part]:
         inner = tuple(Argument() if piece == "{{args}}" else piece for piece in pieces if piece)
         yield Shell(inner, quoted=True, may_fail=True) if found[0] == "!{" else FileName(inner, inline=True)
         done = end + 1
+    yield body[done:]
+
+
+def _pi(body: str) -> Iterator[Part]:
+    """Yield the parts of a prompt in pi's syntax, with arguments as in a shell."""
+    done = 0
+    for found in re.finditer(r"\$\{@:(\d{1,3})(?::(\d{1,3}))?\}|\$(?:@|ARGUMENTS|(\d{1,3}))", body):
+        yield body[done : found.start()]
+        done = found.end()
+        first, most, nth = found.groups()
+        if nth:
+            yield Argument(int(nth) - 1, found[0]) if int(nth) else ""
+        else:
+            yield Argument(max(int(first or 1) - 1, 0), found[0], rest=True, most=int(most) if most else None)
     yield body[done:]
 
 

@@ -46,6 +46,18 @@ def test_claude_counts_from_zero_and_opencode_gives_the_rest_to_the_highest() ->
     assert filled("$1: $2", "a b c", "opencode") == "a: b c"
 
 
+def test_pi_has_slices_of_its_arguments_as_a_shell_and_no_commands() -> None:
+    given = "a 'b c' d"
+    for body, text in {
+        "[$1] [$2] [$4]": "[a] [b c] []",
+        "$@, $ARGUMENTS": "a b c d, a b c d",
+        "${@:2}; ${@:2:1}; ${@:0}": "b c d; b c; a b c d",
+        "!`ls $2` and @file": "!`ls b c` and @file",
+        "${HOME} $HOME": "${HOME} $HOME",
+    }.items():
+        assert filled(body, given, "pi") == text
+
+
 def test_arguments_may_have_names() -> None:
     assert filled("Issue $issue on $branch, $issues", "7 main", names=("issue", "branch")) == "Issue 7 on main, $issues"
 

@@ -8,6 +8,7 @@ from agentcli.system import probe
 HOMES: Mapping[str, tuple[str, str, str]] = {
     "claude": ("Claude Code", "CLAUDE_CONFIG_DIR", ".claude"),
     "gemini": ("Gemini CLI", "", ".gemini"),
+    "antigravity": ("Antigravity", "", ".gemini"),
     "codex": ("Codex", "CODEX_HOME", ".codex"),
     "opencode": ("opencode", "", ".config/opencode"),
     "pi": ("pi", "PI_CODING_AGENT_DIR", ".pi/agent"),

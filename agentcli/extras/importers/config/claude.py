@@ -2,15 +2,64 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from agentcli.extras.importers.config import home_of
-from agentcli.extras.importers.config.found import NEVER_ASKS, Found, Item, hook_groups, read_json, table, texts
+from agentcli.extras.importers.config.found import (
+    NEVER_ASKS,
+    Found,
+    Item,
+    hook_groups,
+    read_json,
+    read_text,
+    table,
+    texts,
+)
 from agentcli.features.hooks.files import EVENTS
 from agentcli.system import probe
+from agentcli.system.regular_file import Missing, Unusable
 
+_CONFIG = "/config searches and changes how the screen looks"
+_SETTINGS: Mapping[str, tuple[str, Mapping[Any, Any]]] = {
+    "alwaysThinkingEnabled": ("agent.thinking", {True: True, False: False}),
+    "autoCompactEnabled": ("context.autocompact", {True: True, False: False}),
+    "editorMode": ("ui.vi", {"vim": True, "normal": False}),
+    "preferredNotifChannel": (
+        "ui.notify",
+        {"terminal_bell": "bell", "iterm2": "osc9", "notifications_disabled": "off"},
+    ),
+    "theme": (
+        "ui.theme",
+        {f"{tone}{kind}": tone for tone in ("dark", "light") for kind in ("", "-daltonized", "-ansi")},
+    ),
+}
+"""Settings with ours, and our values for theirs."""
+_INSTEAD: Mapping[str, str] = {
+    **dict.fromkeys(("skipDangerousModePermissionPrompt", "skipAutoPermissionPrompt"), "no mode asks before it begins"),
+    **dict.fromkeys(
+        ("enableAllProjectMcpServers", "enabledMcpjsonServers"), "you are asked about a project's servers once"
+    ),
+    "disabledMcpjsonServers": "/mcp switches servers off",
+    **dict.fromkeys(("includeCoAuthoredBy", "attribution"), "agentcli adds nothing to commits"),
+    **dict.fromkeys(
+        ("extraKnownMarketplaces", "strictKnownMarketplaces"), "`agentcli plugins add URL` adds a plugin by its address"
+    ),
+    **dict.fromkeys(("voice", "voiceEnabled"), "there is no input by voice here"),
+    **dict.fromkeys(("remoteControlAtStartup", "agentPushNotifEnabled"), "the setting ui.remote shares sessions"),
+    **dict.fromkeys(("tui", "verbose", "spinnerTipsEnabled", "spinnerVerbs", "terminalProgressBarEnabled"), _CONFIG),
+    **dict.fromkeys(("showTurnDuration", "prefersReducedMotion", "awaySummaryEnabled", "outputStyle"), _CONFIG),
+    **dict.fromkeys(("apiKeyHelper", "forceLoginMethod", "awsAuthRefresh"), "`agentcli auth set` stores keys"),
+    **dict.fromkeys(("autoUpdates", "autoUpdatesChannel"), "`agentcli update` updates, and nothing else does"),
+    "cleanupPeriodDays": "the setting retention.days moves old sessions to the trash",
+    "sandbox": "commands run in a sandbox in mode auto; see `agentcli help permissions`",
+    "language": "write it into AGENTS.md",
+    "fallbackModel": "the setting agent.fallback_model names one",
+    "worktree": "see `agentcli help sessions`",
+}
+"""What there is in place of other settings."""
 _MODES = {"default": "ask", "acceptEdits": "auto-edit", "plan": "plan", "auto": "auto"}
 _FILE_TOOLS = ("Read", "Edit", "Write", "MultiEdit", "Grep", "Glob", "LS", "NotebookEdit")
 
@@ -27,8 +76,22 @@ def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
     settings = read_json(folder / "settings.json", found)
     _settings(settings, "~/.claude/settings.json", home, found)
     _plugins(settings, folder, found)
-    found.file("AGENTS.md", folder / "CLAUDE.md")
+    found.file("AGENTS.md", folder / "CLAUDE.md", _with_imports(folder))
     return found
+
+
+def _with_imports(folder: Path) -> str | None:
+    """Return the text of CLAUDE.md whose relative imports have whole paths; None if it is unreadable."""
+    try:
+        text = read_text(folder / "CLAUDE.md")
+    except (Missing, Unusable, UnicodeDecodeError):
+        return None
+
+    def whole(found: re.Match[str]) -> str:
+        path = folder / found[1]
+        return f"@{path}" if not found[1].startswith(("/", "~")) and probe.is_file(path) else found[0]
+
+    return re.sub(r"(?<![^\s])@([\w~./-]*\w)", whole, text)
 
 
 def restrictions(path: Path, source: str, top: str) -> Found:
@@ -64,8 +127,14 @@ def _settings(raw: Mapping[str, Any], source: str, home: Path, found: Found) -> 
     line = table(raw, "statusLine")
     if line.get("type", "command") == "command" and isinstance(command := line.get("command"), str):
         found.items.append(Item("config.toml", "ui.status_command", command, source))
-    known = ("hooks", "permissions", "model", "effortLevel", "env", "enabledPlugins", *(["statusLine"] if line else []))
-    found.skip_others(raw, known, source)
+    known = {"hooks", "permissions", "model", "effortLevel", "env", "enabledPlugins", *(["statusLine"] if line else [])}
+    for name, (own, values) in _SETTINGS.items():
+        value = raw.get(name)
+        if isinstance(value, str | bool) and value in values:
+            found.setting(own, values[value], source)
+            known.add(name)
+    found.skip_others(permissions, ("allow", "ask", "deny", "defaultMode", "additionalDirectories"), source)
+    found.skip_others(raw, known, source, _INSTEAD)
 
 
 def _folders(names: Sequence[str], source: str, home: Path, found: Found) -> None:

@@ -25,6 +25,7 @@ Target = Literal["mcp.json", "hooks.json", "config.toml", "file"]
 NEVER_ASKS = "a mode that never asks is not imported; choose one with --mode"
 MAX_BYTES = 10_000_000
 """Maximum bytes of another program's settings: some store their history there."""
+NOTHING: Mapping[str, str] = {}
 _VARIABLE = re.compile(r"\$(?:\{\w+|[A-Z_][A-Z0-9_]*)")
 _NO_KEYS = frozenset({"accept", "accept-language", "content-type", "user-agent"})
 """Headers whose values are never keys."""
@@ -53,10 +54,22 @@ class Found:
         """List something that is not imported."""
         self.skipped.append(safe_line(f"{source}: {about}: {why}"))
 
-    def skip_others(self, raw: Mapping[str, Any], known: Collection[str], source: str) -> None:
-        """List all settings except the known ones as not imported."""
-        if others := sorted(key for key in raw if key not in known and not key.startswith("$")):
-            self.skip(source, ", ".join(others), "not taken over")
+    def setting(self, key: str, value: Any, source: str) -> None:
+        """Import a setting under our name for it."""
+        self.items.append(Item("config.toml", key, value, source))
+
+    def skip_others(
+        self, raw: Mapping[str, Any], known: Collection[str], source: str, instead: Mapping[str, str] = NOTHING
+    ) -> None:
+        """List all settings except the known ones as not imported, those with one reason in one line.
+
+        `instead` says what there is in place of a setting.
+        """
+        reasons: dict[str, list[str]] = {}
+        for key in sorted(key for key in raw if key not in known and not key.startswith("$")):
+            reasons.setdefault(instead.get(key, "there is no such setting here"), []).append(key)
+        for why, keys in reasons.items():
+            self.skip(source, ", ".join(keys), why)
 
     def server(self, name: str, raw: Any, source: str) -> None:
         """Import a server, with secrets replaced by variables."""

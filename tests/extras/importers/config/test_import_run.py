@@ -154,14 +154,14 @@ def test_nothing_of_other_programs_is_passed_over_in_silence(home: Path) -> None
         "a hook of Stop of type http",
         "folder ../near: it counts from each project",
         f"folder {home}/gone: it does not exist",
-        "statusLine: not taken over",
+        "statusLine: there is no such setting here",
         "plugin a@m: add it with `agentcli plugins add /x/a`",
         "plugin c@m: add it with `agentcli plugins add PATH|URL`, from its folder or git repository",
-        "context: not taken over",
-        "tools: core: not taken over",
+        "context: there is no such setting here",
+        "tools: core: there is no such",
         "model m of azure: ",
-        "notify: not taken over",
-        "theme: not taken over",
+        "notify: there is no such",
+        "theme: there is no such",
     ):
         assert about in skipped
     assert "plugin b@m" not in skipped
@@ -452,7 +452,13 @@ def test_the_plan_shows_the_command_line_of_everything_that_will_start(home: Pat
 def test_the_model_the_effort_and_the_servers_of_pi_are_imported(home: Path) -> None:
     put(
         home / ".pi/agent/settings.json",
-        {"defaultProvider": "openai", "defaultModel": "gpt-6.2-sol", "defaultThinkingLevel": "high", "theme": "dark"},
+        {
+            "defaultProvider": "openai",
+            "defaultModel": "gpt-6.2-sol",
+            "defaultThinkingLevel": "high",
+            "theme": "dark",
+            "retry": {},
+        },
     )
     put(home / ".pi/agent/mcp.json", {"mcpServers": {"docs": {"command": "docs-server"}}})
     put(home / ".pi/agent/AGENTS.md", "Be brief.")
@@ -461,13 +467,21 @@ def test_the_model_the_effort_and_the_servers_of_pi_are_imported(home: Path) -> 
     assert opened(home).config.get("model") == "openai/gpt-6.2-sol"
     assert (home / ".config/agentcli/AGENTS.md").read_text() == "Be brief."
     assert any("docs-server" in line for line in lines(plan))
-    assert any("theme: not taken over" in line for line in plan.skipped)
+    assert opened(home).config.get("ui.theme") == "dark"
+    assert any("retry: retries follow what the server says" in line for line in plan.skipped)
 
 
-def test_skills_and_prompts_of_pi_are_read_in_place(home: Path) -> None:
+def test_skills_prompts_and_agents_in_the_homes_of_other_agents_are_read_in_place(home: Path) -> None:
     put(home / ".pi/agent/prompts/tidy.md", "Tidy $ARGUMENTS.")
     put(home / ".pi/agent/skills/notes/SKILL.md", "---\nname: notes\ndescription: Write notes.\n---\nWrite.")
+    put(home / ".gemini/config/skills/maps/SKILL.md", "---\nname: maps\ndescription: Draw maps.\n---\nDraw.")
+    put(home / ".gemini/antigravity/global_workflows/ship.md", "Ship it.")
+    put(home / ".copilot/skills/tidy/SKILL.md", "---\nname: tidy\ndescription: Tidy up.\n---\nTidy.")
+    put(home / ".copilot/agents/reviewer.agent.md", "---\ndescription: Reviews.\ntools: [read, search]\n---\nReview.")
     found = opened(home).prompt_files
+    assert {"maps", "tidy"} < set(found.skills)
+    assert "ship" in found.commands
+    assert found.agents["reviewer"].tools == ("read", "grep", "glob", "list")
     assert "tidy" in found.commands
     assert "notes" in found.skills
 
@@ -475,12 +489,53 @@ def test_skills_and_prompts_of_pi_are_read_in_place(home: Path) -> None:
 def test_copilot_servers_and_instructions_are_imported(home: Path) -> None:
     server = {"type": "local", "command": "docs-server", "args": [], "tools": ["search"]}
     put(home / ".copilot/mcp-config.json", {"mcpServers": {"docs": server}})
-    put(home / ".copilot/config.json", {"model": "gpt-9", "reasoning_effort": "low"})
+    put(home / ".copilot/config.json", {"model": "gpt-9", "loggedInUsers": []})
+    put(
+        home / ".copilot/settings.json",
+        '{"effortLevel": "low", "deniedUrls": ["https://x.org/a"], "banner": "never"} // a',
+    )
+    put(home / ".copilot/copilot-instructions.md", "Be brief.")
+    put(home / ".copilot/instructions/all.instructions.md", '---\napplyTo: "**"\n---\nBe kind.')
+    put(home / ".copilot/instructions/py.instructions.md", '---\napplyTo: "**/*.py"\n---\nBe typed.')
     plan = taken(home, "copilot")
+    assert (home / ".config/agentcli/AGENTS.md").read_text() == "Be brief.\n\nBe kind.\n"
+    assert ours(home, "config.toml")["permissions"]["deny"] == ["web_fetch(domain:x.org)"]
+    assert any("py.instructions.md: the file: it applies only to **/*.py" in line for line in plan.skipped)
     servers = json.loads((home / ".config/agentcli/mcp.json").read_text())["mcpServers"]
     assert servers["docs"] == {"type": "stdio", "command": "docs-server", "args": [], "includeTools": ["search"]}
     assert opened(home).config.get("agent.effort") == "low"
     assert any("choose one with /model" in line for line in plan.skipped)
+
+
+def test_antigravity_has_rules_servers_a_mode_and_a_model_to_import(home: Path) -> None:
+    allow = ["command(git status)", "unsandboxed(just)", "mcp(docs/*)", "command(*)"]
+    rules = {"allow": allow, "deny": ["command(rm -rf)", "write_file(/etc/x)", "read_url(x.org)"]}
+    settings = {"permissions": rules, "toolPermission": "proceed-in-sandbox", "model": "Gemini 3.5 Flash (High)"}
+    put(home / ".gemini/antigravity-cli/settings.json", {**settings, "colorScheme": "tokyo night"})
+    put(home / ".gemini/config/mcp_config.json", {"mcpServers": {"docs": {"serverUrl": "https://docs.example/mcp"}}})
+    put(home / ".gemini/config/hooks.json", {"guard": {"PreToolUse": []}})
+    plan = taken(home, "antigravity")
+    config = ours(home, "config.toml")
+    assert config["permissions"]["allow"] == ["bash(git status:*)", "bash(just:*)", "mcp__docs"]
+    deny = ["bash(rm -rf:*)", "edit(/etc/x)", "write(/etc/x)", "web_fetch(domain:x.org)"]
+    assert sorted({*config["permissions"]["deny"]}) == sorted(deny)
+    assert (config["mode"], config["agent"]["effort"]) == ("auto", "high")
+    assert ours(home, "mcp.json")["mcpServers"]["docs"] == {"url": "https://docs.example/mcp"}
+    skipped = "\n".join(plan.skipped)
+    for about in ("allow command(*)", "guard: its hooks get and give other JSON", "colorScheme tokyo night"):
+        assert about in skipped
+
+
+def test_imports_of_a_foreign_instruction_file_still_find_their_files(home: Path) -> None:
+    put(home / ".claude/CLAUDE.md", "See @rules.md and @gone.md, a@rules.md.")
+    put(home / ".claude/rules.md", "Be brief.")
+    settings = {"alwaysThinkingEnabled": False, "editorMode": "vim", "theme": "light-daltonized", "tui": "full"}
+    put(home / ".claude/settings.json", settings)
+    plan = taken(home, "claude")
+    program = opened(home)
+    assert "Be brief." in str(program.instruction_files())
+    assert [program.config.get(f"{key}") for key in ("agent.thinking", "ui.vi", "ui.theme")] == [False, True, "light"]
+    assert "~/.claude/settings.json: tui: /config searches and changes how the screen looks" in plan.skipped
 
 
 @pytest.mark.parametrize(
