@@ -51,11 +51,23 @@ class Command:
     """Names of the same command in other programs."""
     values: tuple[str, ...] | None = None
     """The arguments that it takes; None if any will do."""
+    former: str = ""
+    """Its own name if it is a part of another command, such as `cost` of `/usage turn`. Lists leave it out."""
+    tab: str = ""
+    """What it shows itself, if it shows its parts beside it as tabs."""
 
     @property
     def name(self) -> str:
         """The name after the slash."""
-        return self.usage.split()[0].removeprefix("/")
+        return self.former or self.now
+
+    @property
+    def now(self) -> str:
+        """The name that help shows, two words for a part: `usage turn`."""
+        words = self.usage.removeprefix("/").split(" ")
+        return " ".join(
+            words[:2] if self.former and words[1:] and words[1].isalpha() and words[1].islower() else words[:1]
+        )
 
     @property
     def summary(self) -> str:
@@ -75,7 +87,7 @@ class Command:
     @property
     def takes_argument(self) -> bool:
         """True if an argument may follow the name."""
-        return " " in self.usage
+        return self.usage != f"/{self.now}"
 
     @property
     def takes_text(self) -> bool:
@@ -96,7 +108,7 @@ class Command:
             return
         if not self.takes_argument:
             raise UsageError(f"/{typed} takes no argument. See /help {self.name}.")
-        raise UsageError(f"Use {', or '.join(f'/{self.name} {value}'.strip() for value in self.values or ())}.")
+        raise UsageError(f"Use {', or '.join(f'/{self.now} {value}'.strip() for value in self.values or ())}.")
 
     @property
     def _first(self) -> tuple[str, str]:

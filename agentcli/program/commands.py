@@ -158,6 +158,8 @@ def command(
     arguments: Arguments | None = None,
     aliases: Sequence[str] = (),
     values: Sequence[str] | None = None,
+    former: str = "",
+    tab: str = "",
 ) -> Callable[[Yields], OutputCommand]:
     """Make a slash command of a function that yields outputs, so that it works in every front end.
 
@@ -166,6 +168,8 @@ def command(
 
     def decorate(function: Yields) -> OutputCommand:
         taken = None if values is None else tuple(values)
-        return OutputCommand(help_of(function), group, at_once, arguments, tuple(aliases), taken, yields=function)
+        return OutputCommand(
+            help_of(function), group, at_once, arguments, tuple(aliases), taken, former, tab, yields=function
+        )
 
     return decorate

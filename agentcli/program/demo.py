@@ -66,7 +66,7 @@ RATE = 400
 OVER = (
     "That was the whole script: I am not a real model. Set {keys} and start `agentcli` "
     "in one of your repositories. What you saw of tools, approvals, compaction and the session was real: try `/context`, "
-    "`/cost` or `/diff`, and exit with Ctrl-D."
+    "`/usage` or `/diff`, and exit with Ctrl-D."
 ).format(keys=" or ".join(f"`{PROVIDERS[kind].key_advice[0]}`" for kind in SERVERS))
 
 _TESTS = "python3 -m unittest -q"

@@ -45,7 +45,7 @@ def test_a_costly_turn_is_told_in_a_line_and_cost_explains_it(program: Program) 
         t.send("/cost\r", until="Turn 5, $0.3390 in 1 request:")
         t.until("sent again in full, 51,000 tokens", "costliest turns before")
         t.send("/cost 2\r", until="Turn 2, $0.0203 in 1 request:")
-        t.send("/cost nine\r", until="Use /cost or /cost NUMBER.")
+        t.send("/cost nine\r", until="Use /usage turn or /usage turn NUMBER.")
         assert sum("This turn cost" in row for row in t.history()) == 1
 
 

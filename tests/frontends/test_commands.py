@@ -52,7 +52,8 @@ PROMISED = [
 def test_every_promised_command_is_there_with_a_line_of_help_and_its_usage(name: str) -> None:
     found = COMMANDS.find(name)
     assert len(found.summary) > 10
-    assert found.usage.startswith(f"/{name}")
+    assert found.usage.startswith(f"/{found.now}")
+    assert found.former == name or name in (found.now, *found.aliases)
 
 
 @each_row(

@@ -194,7 +194,7 @@ def pins_report(pins: Iterable[VerbatimText], counter: TokenCounter, most: int) 
         return ""
     largest = sorted(sizes, key=lambda piece: -sizes[piece])[:3]
     named = ", ".join(f"message {piece.seq} ({sizes[piece]:,} tokens)" for piece in largest)
-    return f"Pinned messages take {total:,} tokens; more than {most:,} is too much to work with. Unpin {named} with /unpin."
+    return f"Pinned messages take {total:,} tokens; more than {most:,} is too much to work with. Unpin {named} with /pin remove."
 
 
 def typed_texts(message: ViewMessage) -> Iterable[VerbatimText]:

@@ -18,9 +18,9 @@ def _stored(context: Context) -> Sequence[Item]:
     return [Item(name) for name in accounts.stored(context.session.core.model.provider)]
 
 
-@command("Model and permissions", at_once=("",), arguments=_stored)
+@command("Model and permissions", at_once=("",), arguments=_stored, former="account")
 async def account(context: Context, names: str) -> AsyncIterator[Output]:
-    """Show or switch the account whose key is used: /account [NAME|default]
+    """Show or switch the account whose key is used: /model account [NAME|default]
 
     `agentcli auth set PROVIDER --name NAME` stores the key of an account. Several names, separated by commas: the next one takes over at a
     rate limit. The session records the account, and costs are counted for each. See /help models.

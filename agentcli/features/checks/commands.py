@@ -24,15 +24,17 @@ from agentcli.program.project import Project
 from agentcli.system.programs import find_program, located
 
 
-@command("Extensions", at_once=True)
+@command("Extensions", at_once=True, former="checks")
 async def checks(context: Context, argument: str) -> AsyncIterator[Output]:
-    """List the checks after edits, and suggested ones: /checks
+    """List the checks after edits, and suggested ones: /extensions checks
 
     A check is a command by glob in [checks] of config.toml. The result of an edit includes its new findings. See /help
     checks.
     """
     if argument:
-        raise UsageError("/checks takes no argument. Checks are set in [checks] of config.toml: /help checks.")
+        raise UsageError(
+            "/extensions checks takes no argument. Checks are set in [checks] of config.toml: /help checks."
+        )
     yield Said(await asyncio.to_thread(lines, context.program, context.session))
 
 
@@ -81,7 +83,7 @@ def _server_rows(program: Project) -> Iterator[Row]:
         yield f"language server {one.name}", bool(file), safe_line(line)
     for one in project_servers(program).servers:
         if not program.approvals.allows(one.definition):
-            yield f"language server {one.name}", False, f"waits for approval ({one.source}): /hooks approve"
+            yield f"language server {one.name}", False, f"waits for approval ({one.source}): /extensions hooks approve"
     for note in found.notes:
         yield "language servers", False, note
     if not found.servers:
@@ -104,7 +106,7 @@ def _missing(command: str, folder: Path, path: str) -> str:
 
 def _state(program: Project, one: Check, stopped: Mapping[Check, str]) -> str:
     if one.project and not program.approvals.allows(one.definition):
-        return "waits for approval: /hooks approve"
+        return "waits for approval: /extensions hooks approve"
     return f"off: it {stopped[one]}" if one in stopped else "on"
 
 

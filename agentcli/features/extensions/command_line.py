@@ -61,7 +61,7 @@ def new(name: Name) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     file.write_text(CODE.replace("NAME", name), encoding="utf-8")
     test.write_text(TEST.replace("NAME", name), encoding="utf-8")
-    say(f"Wrote {file} and {test}. Sessions load it; /reload loads it into a running one.")
+    say(f"Wrote {file} and {test}. Sessions load it; /extensions reload loads it into a running one.")
 
 
 @app.command("add")

@@ -23,15 +23,18 @@ if TYPE_CHECKING:
 NONE = none_of("extensions", "extensions")
 
 
-@command("Extensions", at_once=True, values=("",))
+@command("Extensions", at_once=True, values=("",), tab="extensions")
 async def extensions(ctx: Context, _: str) -> AsyncIterator[Output]:
-    """List extensions: tools, commands, events, faults: /extensions"""
+    """List extensions, skills, agents, plugins, hooks and tools: /extensions [LIST]
+
+    `reload` reads them, settings and commands again.
+    """
     yield Said([*lines(run_of(ctx.program), ctx.program, ctx.session.core.builder.counter.text)])
 
 
-@command("Extensions", values=("",))
+@command("Extensions", values=("",), former="reload")
 async def reload(ctx: Context, _: str) -> AsyncIterator[Output]:
-    """Read extensions, settings, skills, commands again: /reload
+    """Read extensions, settings, skills, commands again: /extensions reload
 
     Changed extensions are imported again and keep their state. New tools are sent from the next request on.
     """
@@ -56,7 +59,7 @@ async def _reopened(ctx: Context, session: AgentSession) -> AgentSession:
     from agentcli.program.consent import reopened
 
     settled = reopened(ctx.program, session, "Restart agentcli to load them: this session is not stored.")
-    await ctx.only_in_terminal("/reload").move_to(settled)
+    await ctx.only_in_terminal("/extensions reload").move_to(settled)
     return settled
 
 
@@ -80,7 +83,7 @@ def lines(loaded: LoadedRun, program: Program, tokens: Callable[[str], int] | No
     for one in loaded.all:
         yield line(one, tokens)
     waiting = [one for one in loaded.definitions() if not program.approvals.allows(one)]
-    yield from (f"{one.name}  not approved ({one.file}). /hooks approve asks about it." for one in waiting)
+    yield from (f"{one.name}  not approved ({one.file}). /extensions hooks approve asks about it." for one in waiting)
     yield from loaded.left_out
     if not loaded.all and not waiting:
         yield NONE

@@ -76,7 +76,9 @@ class Extension:
             self.untold.append(line)
         self.faults.append(line)
         if len(self.faults) == MOST_FAULTS and self.module is not None:
-            self.untold.append(f"Extension {self.name} is off after {MOST_FAULTS} faults. /reload loads it again.")
+            self.untold.append(
+                f"Extension {self.name} is off after {MOST_FAULTS} faults. /extensions reload loads it again."
+            )
 
     def take_untold(self) -> Sequence[str]:
         """Return the faults that the person has not seen."""

@@ -75,7 +75,7 @@ class ExtensionsSession(SessionPart):
         known = stages.prepare.tools
         known.update({tool.name: tool for tool in tools if tool.name in known})
         lacking = [tool.name for tool in tools if tool.name not in known]
-        more = f" /reload offers the model: {', '.join(lacking)}." if lacking else ""
+        more = f" /extensions reload offers the model: {', '.join(lacking)}." if lacking else ""
         self.host.show(Shown(f"Extensions were loaded again.{more}"))
 
     @contextmanager

@@ -77,7 +77,7 @@ def _host(session: AgentSession) -> SessionHost:
     """Return the host of a session's extensions. Raise UsageError if it has begun without them."""
     host = session.core.ctx.service(Contexts)
     if not isinstance(host, SessionHost):
-        raise UsageError("This session has no extensions. Type /reload.")
+        raise UsageError("This session has no extensions. Type /extensions reload.")
     return host
 
 

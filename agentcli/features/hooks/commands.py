@@ -28,19 +28,19 @@ from agentcli.program.project import Project
 NO_HOOKS = none_of("hooks", "hooks")
 
 
-@command("Extensions", at_once=True)
+@command("Extensions", at_once=True, former="hooks")
 async def hooks(context: Context, argument: str) -> AsyncIterator[Output]:
-    """List the hooks with their files and last results: /hooks [approve]
+    """List the hooks with their files and last results: /extensions hooks [approve]
 
-    Hooks are commands that run at events of the session: `agentcli help hooks`. `/hooks approve` asks again about each hook or
+    Hooks are commands that run at events of the session: `agentcli help hooks`. `/extensions hooks approve` asks again about each hook or
     server of this project that was declined or not yet approved. `agentcli hooks test` runs hooks on an event of your choice.
     """
     if argument not in ("", "approve"):
-        raise UsageError("/hooks takes only `approve`, or no argument.")
+        raise UsageError("/extensions hooks takes only `approve`, or no argument.")
     if not argument:
         yield Said(await asyncio.to_thread(lines, context.program, context.session))
         return
-    terminal = context.only_in_terminal("/hooks approve")
+    terminal = context.only_in_terminal("/extensions hooks approve")
     found = undecided(context.program, declined=True)
     if not found:
         yield Said(["Nothing in this project needs your approval."])
@@ -74,7 +74,7 @@ def lines(program: Project, session: AgentSession) -> list[str]:
     hooks, notes = listed(program)
     shown = [_line(one, session.core.hooks.last.get(one.hook, "")) for one in hooks]
     if any(one.state != "active" for one in hooks):
-        shown.append("/hooks approve asks about unapproved ones.")
+        shown.append("/extensions hooks approve asks about unapproved ones.")
     return [*(shown or [NO_HOOKS]), *notes]
 
 

@@ -178,7 +178,7 @@ class RunServers:
             return ServerState(server.name, "disabled", f"{server.source} disables it", origin=server.source)
         undecided = self._project.approvals.undecided([approvable(server)])
         why = "it waits for approval" if undecided else "it was declined"
-        why += " (`/hooks approve` asks about it)"
+        why += " (`/extensions hooks approve` asks about it)"
         return ServerState(server.name, "not approved", why, origin=server.source)
 
     def _bundled(self) -> Definitions:

@@ -47,9 +47,9 @@ async def loop(ctx: Context, argument: str) -> AsyncIterator[Output]:
             yield output
 
 
-@command("Work", at_once=True)
+@command("Work", at_once=True, former="every")
 async def every(ctx: Context, argument: str) -> AsyncIterator[Output]:
-    """Send a prompt at intervals, the first time after one: /every [5m TEXT]
+    """Send a prompt at intervals, the first time after one: /loop every [5m TEXT]
 
     As /loop, but it waits first.
     """
@@ -58,9 +58,9 @@ async def every(ctx: Context, argument: str) -> AsyncIterator[Output]:
             yield output
 
 
-@command("Work", at_once=True)
+@command("Work", at_once=True, former="after")
 async def after(ctx: Context, argument: str) -> AsyncIterator[Output]:
-    """Send a prompt once, after a time: /after [20m TEXT]
+    """Send a prompt once, after a time: /loop after [20m TEXT]
 
     Without an argument, list the timers; /loop cancel N ends one.
     """

@@ -25,7 +25,8 @@ from acp.schema import (
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, AskUser, TextEditor
 from agentcli.agent.session import AgentSession
-from agentcli.core.event import Emit, Event, Recorded, ToolProgress, TurnEnded
+from agentcli.core.errors import UsageError
+from agentcli.core.event import Emit, Event, Noticed, Recorded, ToolProgress, TurnEnded
 from agentcli.core.message import ToolResult
 from agentcli.core.message import Usage as Tokens
 from agentcli.core.sanitise import safe
@@ -311,7 +312,9 @@ class OutputTails:
 def available(session: AgentSession, commands: SlashCommands) -> list[AvailableCommand]:
     """Return the commands in the protocol's form, then the skills and commands from files, which are prompts."""
     own = [
-        _listed(name, command.summary, command.usage.partition(" ")[2]) for name, command in commands.everywhere.items()
+        _listed(name, command.summary, command.usage.partition(" ")[2])
+        for name, command in commands.everywhere.items()
+        if name in commands.listed
     ]
     from_files = [
         _listed(item.label, item.detail or item.label, "what it is about")
@@ -325,19 +328,29 @@ def _listed(name: str, summary: str, hint: str) -> AvailableCommand:
     return AvailableCommand(name=name, description=summary, input=given)
 
 
-def command_in(text: str, commands: SlashCommands) -> tuple[OutputCommand, str] | None:
-    """Return the command in a prompt, with its argument; None for a prompt for the model."""
+def command_in(text: str, commands: SlashCommands) -> tuple[OutputCommand, str, str] | None:
+    """Return the command in a prompt, with its argument, and a sentence if it has another name by now.
+
+    Return None for a prompt for the model.
+    """
     found = _COMMAND.fullmatch(text)
-    command = commands.everywhere.get(commands.known_as(found[1])) if found else None
-    if found is None or command is None or not command.takes(found[2] or ""):
+    if found is None or commands.known_as(found[1]) not in commands.all:
         return None
-    return command, found[2] or ""
+    try:
+        meant = commands.meant(text)
+    except UsageError:
+        return None
+    command = commands.everywhere.get(meant.command.name)
+    return None if command is None else (command, meant.argument, commands.told(meant))
 
 
 async def run_command(
-    command: OutputCommand, argument: str, session: AgentSession, program: Program, interrupt: asyncio.Event, emit: Emit
-) -> TurnEnded:
+    command: OutputCommand, argument: str, told: str,
+    session: AgentSession, program: Program, interrupt: asyncio.Event, emit: Emit,
+) -> TurnEnded:  # fmt: skip
     """Run a command: emit its events, and return its end with the answer."""
+    if told:
+        await emit(Noticed(told))
     outputs = command.yields(Context(session, program), argument)
     return await as_turn(outputs, session, interrupt, emit, _answer_text, notices=False)
 

@@ -43,7 +43,7 @@ _ELSEWHERE: Mapping[str, str] = {
     **dict.fromkeys(("debug", "features", "auto-mode"), f"{_CHECKS} `agentcli config show` lists the settings."),
     **dict.fromkeys(("sandbox", "execpolicy"), "`agentcli permissions explain 'COMMAND'` says how a command would run."),
     **dict.fromkeys(("telemetry",), "`agentcli help otel` says what is sent, and where."),
-    **dict.fromkeys(("token-caching", "cache"), "/cache shows the savings: agentcli /cache."),
+    **dict.fromkeys(("token-caching", "cache"), "/usage cache shows the savings: agentcli '/usage cache'."),
     **dict.fromkeys(("generate", "db", "proto"), ""),
     **dict.fromkeys(("setup", "configure", "onboard"), _SETTINGS),
     **dict.fromkeys(("import",), "`agentcli import-config` reads settings of other agents, `agentcli sessions import` sessions."),

@@ -100,7 +100,7 @@ _INSTEAD: Mapping[str, str] = {
     **dict.fromkeys(("--plugin-dir", "--plugin-url"), "`agentcli plugins add SOURCE` adds one."),
     **dict.fromkeys(("--skill", "--no-skills", "-ns", "--prompt-template", "--no-prompt-templates", "-np"), _FILES),
     **dict.fromkeys(("--agents",), "`agentcli agents list` lists those of files, `--agent NAME` uses one; see `agentcli help agents`."),
-    **dict.fromkeys(("--theme", "--no-themes"), "`/theme` switches the colours; the setting ui.theme keeps them."),
+    **dict.fromkeys(("--theme", "--no-themes"), "`/config theme` switches the colours; the setting ui.theme keeps them."),
     **dict.fromkeys(("--no-context-files", "-nc", "--no-custom-instructions"), "AGENTS.md is always read; `--system-prompt` replaces the rest."),
     **dict.fromkeys(("--session-dir", "--session-file"), "XDG_DATA_HOME moves the sessions; `agentcli sessions import` reads files."),
     **dict.fromkeys(("--name", "--title"), "`/rename` and `agentcli sessions rename` name a session."),

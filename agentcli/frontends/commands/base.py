@@ -16,7 +16,7 @@ from agentcli.frontends.terminal.start_questions import end_reason
 from agentcli.frontends.terminal.style import Look
 from agentcli.frontends.terminal.turns import ended_jobs
 from agentcli.program.command import Command, Group, help_of
-from agentcli.program.commands import Arguments, Choice, Context, Terminal
+from agentcli.program.commands import Arguments, Choice, Context, OutputCommand, Terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -143,6 +143,10 @@ class CommandContext(Terminal):
     def send(self, text: str, *along: Part) -> None:
         """Queue a prompt first; the parts in `along` are sent with it but not shown."""
 
+    async def show_tabs(self, tabs: Sequence[OutputCommand], at: int) -> bool:
+        """Show several reports as tabs, the one at `at` first; False if this terminal has no tabs."""
+        return False
+
     def copy(self, text: str) -> None:
         """Copy text to the clipboard; without a clipboard, print it."""
         self.say(text)
@@ -173,11 +177,14 @@ def terminal_command(
     arguments: Arguments | None = None,
     aliases: Sequence[str] = (),
     values: Sequence[str] | None = None,
+    former: str = "",
 ) -> Callable[[Run], TerminalCommand]:
     """Make a terminal command of a function; its docstring is the help."""
 
     def decorate(function: Run) -> TerminalCommand:
         taken = None if values is None else tuple(values)
-        return TerminalCommand(help_of(function), group, at_once, arguments, tuple(aliases), taken, run=function)
+        return TerminalCommand(
+            help_of(function), group, at_once, arguments, tuple(aliases), taken, former, run=function
+        )
 
     return decorate

@@ -28,7 +28,6 @@ CONVERSATION = (
     sessions.resume,
     sessions.sessions,
     sessions.rename,
-    sessions.new,
     sessions.clear,
     sessions.handoff,
     sessions.fork,
@@ -43,9 +42,6 @@ CONVERSATION = (
     settings.keys,
     reports.permissions,
     reports.tools,
-    reports.cache,
-    reports.stats,
-    reports.budget,
 )
 CHECKPOINTS = (files.undo, files.redo, context.rewind)
 PROMPT_FILES = (prompt_files.skills, prompt_files.agents, prompt_files.plugins, importing.import_)

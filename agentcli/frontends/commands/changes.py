@@ -70,7 +70,7 @@ async def review(context: Context, what: str) -> AsyncIterator[Output]:
     """Review changes: /review [BRANCH|COMMIT] [WISHES]
 
     Without a branch or commit, choose from a list: uncommitted changes, this branch against another, or a commit. Findings are listed by
-    severity, each with its file and line; /findings opens one. Nothing is changed.
+    severity, each with its file and line; /review findings opens one. Nothing is changed.
     """
     found, wishes = await _to_review(context, what)
     if found is None:
@@ -81,9 +81,9 @@ async def review(context: Context, what: str) -> AsyncIterator[Output]:
     yield _asked(found, wishes)
 
 
-@terminal_command("Work", at_once=True)
+@terminal_command("Work", at_once=True, former="findings")
 async def findings_(context: CommandContext, number: str) -> None:
-    """List the findings of the newest review, or open one: /findings [NUMBER]
+    """List the findings of the newest review, or open one: /review findings [NUMBER]
 
     Without a number, choose from the list. The file is opened at its line in $VISUAL or $EDITOR.
     """

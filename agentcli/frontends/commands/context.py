@@ -70,9 +70,10 @@ async def uncompress(ctx: Context, _: str) -> AsyncIterator[Output]:
     "Context",
     arguments=lambda ctx: [Item("undo", "take back the newest prune")],
     values=("", "undo"),
+    former="prune",
 )
 async def prune(ctx: Context, argument: str) -> AsyncIterator[Output]:
-    """Clear old tool outputs from the context: /prune [undo]
+    """Clear old tool outputs from the context: /context prune [undo]
 
     They stay on disk, and the model can `recall` them. `undo` reverts the newest prune.
     """
@@ -113,9 +114,9 @@ async def pin(ctx: Context, number: str) -> AsyncIterator[Output]:
     yield Said([f"#{one} is pinned: {_beginning(ctx.session, one)}" for one in _pinned(events)])
 
 
-@command("Context", arguments=pinned_numbers)
+@command("Context", arguments=pinned_numbers, former="unpin")
 async def unpin(ctx: Context, number: str) -> AsyncIterator[Output]:
-    """Unpin a message: /unpin [NUMBER]
+    """Unpin a message: /pin remove [NUMBER]
 
     Without a number, the newest pinned message.
     """

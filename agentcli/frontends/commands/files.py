@@ -72,9 +72,9 @@ async def export(context: CommandContext, name: str) -> None:
     context.say(f"Wrote {file}, {len(text):,} characters, secrets redacted.")
 
 
-@terminal_command("Terminal", at_once=True)
+@terminal_command("Terminal", at_once=True, former="view")
 async def view(context: CommandContext, _: str) -> None:
-    """Open this session as a page in your browser: /view
+    """Open this session as a page in your browser: /export page
 
     Without a browser, the path of the page is printed. Secrets are redacted.
     """

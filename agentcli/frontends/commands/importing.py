@@ -32,4 +32,4 @@ async def import_(context: CommandContext, name: str) -> None:
     if not plan.new or not await context.confirm(f"Write {plural(len(plan.new), 'item')}?"):
         return
     await asyncio.to_thread(extra("import"), plan, program.dirs.config)
-    context.say(f"Wrote {plural(len(plan.new), 'item')} to {program.dirs.config}. /reload reads them.")
+    context.say(f"Wrote {plural(len(plan.new), 'item')} to {program.dirs.config}. /extensions reload reads them.")

@@ -187,9 +187,9 @@ async def mode(context: CommandContext, name: str) -> None:
     context.say(f"{name.capitalize()} mode: {MODE_SUMMARIES[context.session.core.approval.mode]}.")
 
 
-@terminal_command("Terminal", at_once=True, arguments=themes)
+@terminal_command("Terminal", at_once=True, arguments=themes, former="theme")
 async def theme(context: CommandContext, name: str) -> None:
-    """Switch the colours: /theme [auto|dark|light|none]
+    """Switch the colours: /config theme [auto|dark|light|none]
 
     `auto` follows the terminal's background. It applies to this session; set ui.theme to make it permanent.
     """
@@ -204,16 +204,16 @@ async def theme(context: CommandContext, name: str) -> None:
     context.say(f"Theme {name} for this session. Make it permanent: `agentcli config set ui.theme {name}`.")
 
 
-@terminal_command("Terminal", at_once=True)
+@terminal_command("Terminal", at_once=True, former="raw")
 async def raw(context: CommandContext, _: str) -> None:
-    """Switch between Markdown source and rendered answers: /raw"""
+    """Switch between Markdown source and rendered answers: /config raw"""
     context.look = replace(context.look, raw=not context.look.raw)
     context.say(f"Raw Markdown: {'on' if context.look.raw else 'off'}.")
 
 
-@terminal_command("Terminal", at_once=True)
+@terminal_command("Terminal", at_once=True, former="vim")
 async def vim(context: CommandContext, _: str) -> None:
-    """Switch vi keys on or off: /vim
+    """Switch vi keys on or off: /config vim
 
     The prompt is `:` in command mode. It applies to this session; set ui.vi to make it permanent.
     """

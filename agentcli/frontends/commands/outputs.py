@@ -77,6 +77,19 @@ async def show(outputs: AsyncIterator[Output], terminal: CommandContext) -> None
                     terminal.send(text, *along)
 
 
+def rows_of(output: Said, columns: int, look: Look) -> Sequence[str]:
+    """Return the styled rows of a report for a screen of that many columns."""
+    match output:
+        case Drawn(draw=draw):
+            return draw(columns, look)
+        case Framed():
+            return framed(output, columns, look)
+        case Said(lines, markdown=True):
+            return document(safe("\n".join(lines)), columns - 1, look)
+        case Said(lines):
+            return [row for line in lines for row in hanging(safe(line).expandtabs(4), columns - 1)]
+
+
 def framed(output: Framed, columns: int, look: Look) -> Sequence[str]:
     """Return the lines of text in a frame."""
     paint, wide = look.theme.paint, max(1, columns - 3)

@@ -5,42 +5,42 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 SAME: Mapping[str, str] = {
-    **dict.fromkeys(("usage", "quota", "credits"), "cost"),
+    **dict.fromkeys(("quota", "credits"), "usage"),
     **dict.fromkeys(("settings", "debug-config"), "config"),
     **dict.fromkeys(("thinking", "think", "variants"), "effort"),
     **dict.fromkeys(("branch", "clone"), "fork"),
     **dict.fromkeys(("bashes", "ps", "shells", "jobs"), "tasks"),
     **dict.fromkeys(("side", "aside", "ask"), "btw"),
     **dict.fromkeys(("remote-control", "rc"), "remote"),
-    **dict.fromkeys(("keybindings", "hotkeys", "shortcuts", "keymap"), "keys"),
+    **dict.fromkeys(("keybindings", "hotkeys", "shortcuts", "keymap"), "help keys"),
     **dict.fromkeys(("allowed-tools", "approvals", "policies"), "permissions"),
     **dict.fromkeys(("models", "scoped-models"), "model"),
     **dict.fromkeys(("session", "about", "info", "env"), "status"),
     **dict.fromkeys(("checkpoint", "restore", "timeline", "tree"), "rewind"),
-    **dict.fromkeys(("plugin",), "plugins"),
-    **dict.fromkeys(("agent", "subagents"), "agents"),
+    **dict.fromkeys(("plugin",), "extensions plugins"),
+    **dict.fromkeys(("agent", "subagents"), "extensions agents"),
     **dict.fromkeys(("memories", "instructions"), "memory"),
-    **dict.fromkeys(("todos", "todo-list"), "todo"),
+    **dict.fromkeys(("todos", "todo-list"), "tasks todo"),
     **dict.fromkeys(("continue", "switch", "conversation"), "resume"),
-    **dict.fromkeys(("schedule", "routines"), "every"),
+    **dict.fromkeys(("schedule", "routines"), "loop every"),
     **dict.fromkeys(("directory", "dir", "list-dirs"), "add-dir"),
     **dict.fromkeys(("cwd", "move"), "cd"),
-    **dict.fromkeys(("restart", "reload-plugins", "reload-skills"), "reload"),
-    "themes": "theme",
+    **dict.fromkeys(("restart", "reload-plugins", "reload-skills"), "extensions reload"),
+    "themes": "config theme",
     **dict.fromkeys(("plan", "planning"), "mode plan"),
     **dict.fromkeys(("allow-all", "yolo"), "mode yolo"),
     "summarize": "compress",
     "name": "rename",
-    "reset": "new",
+    "reset": "clear",
     "share": "export",
     "mcps": "mcp",
-    "skill": "skills",
+    "skill": "extensions skills",
     "q": "quit",
-    "insights": "stats",
+    "insights": "usage day",
     "proactive": "loop",
     **dict.fromkeys(("docs", "commands"), "help"),
-    **dict.fromkeys(("token-caching",), "cache"),
-    **dict.fromkeys(("limits",), "budget"),
+    **dict.fromkeys(("token-caching",), "usage cache"),
+    **dict.fromkeys(("limits",), "usage"),
     **dict.fromkeys(("autopilot",), "goal"),
     **dict.fromkeys(("approve", "reset-allowed-tools"), "permissions"),
     **dict.fromkeys(("loops",), "loop"),
@@ -52,11 +52,11 @@ _UPDATES = "`agentcli update` updates agentcli."
 _FOLDERS = "/add-dir adds a folder to the workspace."
 _EDITORS = "`agentcli acp` connects editors; see /help editors."
 _SHARING = "/remote on shares the session with a browser, `agentcli serve`, and terminals, `agentcli attach`."
-_CHECKS = "/doctor checks the installation, /export writes the session to a file."
+_CHECKS = "/status checks looks at the installation, /export writes the session to a file."
 _MANY = "`agentcli batch` runs tasks side by side, each in a worktree of its own; see /help batch."
 _GITHUB = "The model uses `gh` in a command if it is installed; see /help ci."
 _SETTINGS = "/config searches and changes the settings."
-_LIMITS = "/budget shows the limits; --max-cost sets one."
+_LIMITS = "/usage shows the limits; --max-cost sets one."
 _WITH_SERVERS = "An MCP server can do that; see /help mcp."
 INSTEAD: Mapping[str, str] = {
     **dict.fromkeys(("login", "logout", "auth", "connect", "user", "setup-bedrock", "setup-vertex"), _KEYS),
@@ -82,10 +82,10 @@ INSTEAD: Mapping[str, str] = {
     **dict.fromkeys(("feedback", "bug", "diagnose", "collect-debug-logs", "heapdump", "debug"), _CHECKS),
     **dict.fromkeys(("privacy", "privacy-settings", "telemetry"), "agentcli sends no telemetry unless you set a collector; see /help otel."),
     **dict.fromkeys(("extra-usage", "usage-credits", "rate-limit-options"), _LIMITS),
-    **dict.fromkeys(("passes", "profile"), "/account shows and switches the account whose key pays."),
-    **dict.fromkeys(("terminal-setup",), "Ctrl-J or Alt-Enter begins a new line in every terminal; /keys lists the keys."),
+    **dict.fromkeys(("passes", "profile"), "/model account shows and switches the account whose key pays."),
+    **dict.fromkeys(("terminal-setup",), "Ctrl-J or Alt-Enter begins a new line in every terminal; ? lists the keys."),
     **dict.fromkeys(("pause-memory", "toggle-memory", "memory-pause"), "Only instruction files are remembered: /memory."),
-    **dict.fromkeys(("recap", "artifact", "artifacts"), "/view shows the whole session, /diff its changes."),
+    **dict.fromkeys(("recap", "artifact", "artifacts"), "/export page shows the whole session, /diff its changes."),
     **dict.fromkeys(("workflows", "delegate", "fleet", "ultraplan", "teamwork-preview"), _MANY),
     **dict.fromkeys(("pr", "pr-comments", "pr_comments", "autofix-pr", "install-github-app", "setup-github"), _GITHUB),
     **dict.fromkeys(("worktree",), "`agentcli --worktree NAME` works in one."),
@@ -93,11 +93,11 @@ INSTEAD: Mapping[str, str] = {
     **dict.fromkeys(("computer", "chrome", "install-slack-app", "apps"), _WITH_SERVERS),
     **dict.fromkeys(("research",), "Ask for it in a prompt: the model searches the web; see /help web."),
     **dict.fromkeys(("refine", "grill-me"), "Write the prompt in /editor; mode plan asks before it works: /mode plan."),
-    **dict.fromkeys(("lsp",), "/checks lists checks and language servers."),
+    **dict.fromkeys(("lsp",), "/extensions checks lists checks and language servers."),
     **dict.fromkeys(("trust",), "`agentcli --trust` trusts the folder for one run."),
     **dict.fromkeys(("team-onboarding",), "/init writes AGENTS.md from the project."),
     **dict.fromkeys(("gemma", "oss"), "Local servers are providers; see /help models."),
-    **dict.fromkeys(("open",), "/view opens the session in a browser, @path attaches a file."),
+    **dict.fromkeys(("open",), "/export page opens the session in a browser, @path attaches a file."),
 }  # fmt: skip
 """What there is in place of a command of another agent."""
 

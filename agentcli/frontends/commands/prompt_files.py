@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 _SUMMARY = 80
 
 
-@command("Extensions", at_once=True)
+@command("Extensions", at_once=True, former="skills")
 async def skills(context: Context, _: str) -> AsyncIterator[Output]:
-    """List the skills, with their errors: /skills
+    """List the skills, with their errors: /extensions skills
 
     A skill is a folder with a SKILL.md, in .agentcli/skills, .agents/skills or .claude/skills of the project or your home.
     The model loads one when a task fits; /NAME loads it with your next message. See `agentcli help skills`.
@@ -31,9 +31,9 @@ async def skills(context: Context, _: str) -> AsyncIterator[Output]:
     yield Said([*(lines or [none_of("skills", "skills")]), *hidden, *found.notes])
 
 
-@command("Extensions", at_once=True)
+@command("Extensions", at_once=True, former="agents")
 async def agents(context: Context, _: str) -> AsyncIterator[Output]:
-    """List the agents defined in files, with their errors: /agents
+    """List the agents defined in files, with their errors: /extensions agents
 
     An agent is a Markdown file in .agentcli/agents or .claude/agents of the project or your home. The model gives work to one
     with the task tool; @NAME at the start of a prompt asks it to.
@@ -44,9 +44,9 @@ async def agents(context: Context, _: str) -> AsyncIterator[Output]:
     yield Said([*(lines or [none_of("agents but general and explore", "agents")]), *hidden, *found.notes])
 
 
-@command("Extensions", at_once=True)
+@command("Extensions", at_once=True, former="plugins")
 async def plugins(context: Context, _: str) -> AsyncIterator[Output]:
-    """List the plugins with their skills, commands and agents: /plugins
+    """List the plugins with their skills, commands and agents: /extensions plugins
 
     `agentcli plugins add PATH` adds one, `agentcli plugins list` also lists those that are switched off.
     """

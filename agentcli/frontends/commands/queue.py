@@ -9,11 +9,11 @@ _WHEN = {True: "with the next result", False: "at the end of the turn"}
 _ACTS = ("Edit", "Move up", "Move down", "Delete")
 
 
-@terminal_command("Work", at_once=True, values=("clear",))
+@terminal_command("Work", at_once=True, values=("clear",), former="queue")
 async def queue(context: CommandContext, argument: str) -> None:
-    """List the messages that wait; edit, reorder or delete them: /queue [clear]
+    """List the messages that wait; edit, reorder or delete them: /tasks queue [clear]
 
-    A message goes with the next result, or waits for the end of the turn. Edit takes it back into the input. `/queue clear` deletes all.
+    A message goes with the next result, or waits for the end of the turn. Edit takes it back into the input. `/tasks queue clear` deletes all.
     The queue survives a crash: `agentcli resume` restores it, and Enter on an empty line sends it.
     """
     start = 0

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, get_args
 
 from agentcli import manual
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import UsageError
 from agentcli.core.text.words import did_you_mean, name_and_argument, near_names
 from agentcli.frontends.commands import peers, prompt_files
@@ -26,6 +27,18 @@ if TYPE_CHECKING:
     from agentcli.agent.session import AgentSession
     from agentcli.program.feature import Feature
     from agentcli.program.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """What a command line means."""
+
+    command: Command
+    argument: str
+    typed: str
+    """The name as it was typed."""
+    told: str = ""
+    """The command's own name in a sentence, if another one was typed."""
 
 
 class SlashCommands:
@@ -52,20 +65,79 @@ class SlashCommands:
         """The commands that work in every front end."""
         return {name: one for name, one in self.all.items() if isinstance(one, OutputCommand)}
 
+    @property
+    def listed(self) -> Mapping[str, Command]:
+        """The commands of lists: every one except parts of others."""
+        return {name: one for name, one in self.all.items() if not one.former}
+
     async def run(self, ctx: CommandContext, line: str) -> None:
         """Run a command line `/name [argument]`. Raises UsageError for an unknown command or an unexpected argument."""
-        name, rest = name_and_argument(line)
-        found = self.find(name)
-        if found.name not in (name, self.known_as(name)):
-            if name not in self._told:
-                self._told.add(name)
-                ctx.say(f"/{name} is /{peers.SAME[name]} here.")
-            if preset := peers.SAME[name].partition(" ")[2]:
-                if rest:
-                    raise UsageError(f"/{peers.SAME[name]} takes no more arguments. Send the prompt after it.")
-                rest = preset
-        found.check(rest, name)
-        await perform(found, ctx, rest)
+        meant = self.meant(line, here=True)
+        if told := self.told(meant):
+            ctx.say(told)
+        command, tabs = meant.command, self._tabs(meant.command)
+        tabbed = command in tabs and meant.argument in ("", command.tab)
+        if tabbed and await ctx.show_tabs(tabs, tabs.index(command)):
+            return
+        await perform(command, ctx, meant.argument)
+        if tabbed:
+            ctx.say(f"See also /{', /'.join(one.now for one in tabs if one is not command)}.")
+
+    def names(self, name: str) -> bool:
+        """Return True for the name of a command, here or in another agent."""
+        return self.known_as(name) in self.all or name in peers.SAME
+
+    def meant(self, line: str, here: bool = False) -> Meant:
+        """Return what a command line means; `here` is a terminal. Raises UsageError like `run`."""
+        typed, rest = name_and_argument(line)
+        name, preset = self.known_as(typed), ""
+        if name not in self.all and typed in peers.SAME:
+            name, _, preset = peers.SAME[typed].partition(" ")
+        command = self.find(name if preset else typed)
+        name, told = command.name, ""
+        if command.former and not preset:
+            told, target = f"/{typed} is now /{command.now}.", self.all.get(command.now)
+            command = target if here and target is not None else command
+        elif typed not in (name, *command.aliases):
+            told = f"/{typed} is /{peers.SAME[typed]} here."
+        part, argument = self._part(command.name, preset or rest, here)
+        if part is not None:
+            command, rest = part, rest if preset else argument
+        elif preset and rest:
+            raise UsageError(f"/{name} {preset} takes no more arguments. Send the prompt after it.")
+        elif preset:
+            rest = preset
+        if not command.takes(rest) and (parts := self._parts(command.name)):
+            raise UsageError(f"Use /{', or /'.join([command.name, *(one.now for one in parts)])}.")
+        command.check(rest, typed)
+        return Meant(command, rest, typed, told)
+
+    def told(self, meant: Meant) -> str:
+        """Return the sentence with the new name of a command, the first time that its old one is used."""
+        known = not meant.told or meant.typed in self._told
+        self._told.add(meant.typed)
+        return "" if known else meant.told
+
+    def _tabs(self, command: Command) -> Sequence[OutputCommand]:
+        """Return the reports that are shown as tabs beside a command, itself included if it is one."""
+        whole = self.all.get(command.now.split()[0])
+        if whole is None or not whole.tab:
+            return ()
+        tabs = (whole, *(part for part in self._parts(whole.name) if part.at_once))
+        return [one for one in tabs if isinstance(one, OutputCommand)]
+
+    def parts(self, name: str) -> Sequence[tuple[str, str]]:
+        """Return the second word and the summary of each part of a command."""
+        return [(one.now.split()[1], one.summary) for one in self._parts(name)]
+
+    def _parts(self, name: str) -> Sequence[Command]:
+        return [one for one in self.all.values() if one.former and one.now.startswith(f"{name} ")]
+
+    def _part(self, name: str, argument: str, here: bool) -> tuple[Command | None, str]:
+        """Return the part of a command that the first word of its argument names, and the rest."""
+        word, _, rest = argument.partition(" ")
+        found = next((one for one in self._parts(name) if one.now == f"{name} {word}"), None)
+        return (found if here or isinstance(found, OutputCommand) else None), rest.strip()
 
     def is_command(self, text: str, session: AgentSession) -> bool:
         """Return True if the text is a slash and a word.
@@ -85,9 +157,11 @@ class SlashCommands:
 
         Unknown commands are reported at once, too.
         """
-        name, argument = name_and_argument(text)
-        found = self.all.get(self.known_as(name)) or self._of_peers(name)
-        return found is None or found.acts_at_once(argument)
+        try:
+            meant = self.meant(text, here=True)
+        except UsageError:
+            return True
+        return meant.command.acts_at_once(meant.argument)
 
     def find(self, name: str) -> Command:
         """Return the command of that name, or of that name in another agent. Raises UsageError with similar names."""
@@ -104,15 +178,6 @@ class SlashCommands:
     def known_as(self, name: str) -> str:
         """Return the command's own name for an alias."""
         return next((one.name for one in self.all.values() if name in one.aliases), name)
-
-    def own_name(self, name: str) -> str:
-        """Return our name for a command that another agent calls so, else the name."""
-        found = (
-            self._of_peers(name)
-            if self.known_as(name) not in self.all and " " not in peers.SAME.get(name, "")
-            else None
-        )
-        return found.name if found else name
 
     def _of_peers(self, name: str) -> Command | None:
         return self.all.get(peers.SAME.get(name, "").partition(" ")[0])
@@ -171,8 +236,10 @@ def _explained(commands: SlashCommands, ctx: Context, name: str) -> Iterator[Out
 
 
 def _overview(commands: SlashCommands, ctx: Context) -> Said:
-    listed = commands.everywhere if ctx.terminal is None else commands.all
-    wide = max(map(len, commands.all)) + 3
+    listed = commands.listed
+    if ctx.terminal is None:
+        listed = {name: one for name, one in listed.items() if name in commands.everywhere}
+    wide = max(map(len, listed)) + 3
     return Said(
         [
             *_by_group(listed, wide),
@@ -213,7 +280,7 @@ def _page(topic: str) -> Said:
     return Drawn(page.rstrip("\n").split("\n"), draw=lambda columns, look: document(page, columns - 1, look))
 
 
-USED = ("help", "model", "resume", "clear", "context", "undo", "diff", "compress", "review", "rewind", "cost", "mode")
+USED = ("help", "model", "resume", "clear", "context", "undo", "diff", "compress", "review", "rewind", "usage", "mode")
 """The commands that people need most, first in the menu."""
 
 

@@ -1,4 +1,4 @@
-"""Slash commands that report: permissions, doctor, stats, budget, tools, cache, tasks, todo, why."""
+"""Slash commands that report: permissions, doctor, tools, tasks, todo, why."""
 
 from __future__ import annotations
 
@@ -59,22 +59,10 @@ def _allowed(context: Context, rule: str) -> Said:
     return Said([f"Allowed {term}: {known}. /permissions shows what is left."])
 
 
-@command("Cost and state", at_once=True)
+@command("Cost and state", at_once=True, former="doctor")
 async def doctor(context: Context, _: str) -> AsyncIterator[Output]:
-    """Check keys, folders, helpers and sessions: /doctor"""
+    """Check keys, folders, helpers and sessions: /status checks"""
     yield Said(await asyncio.to_thread(_findings, context))
-
-
-@command("Cost and state", at_once=True)
-async def stats(context: Context, _: str) -> AsyncIterator[Output]:
-    """Show the usage of all sessions, per model and per day: /stats"""
-    yield Said(await asyncio.to_thread(_usage, context))
-
-
-@command("Cost and state", at_once=True)
-async def budget(context: Context, _: str) -> AsyncIterator[Output]:
-    """Show the remaining budget of this session: /budget"""
-    yield Said(context.session.report.budget())
 
 
 def _rules(context: Context) -> Sequence[str]:
@@ -95,19 +83,12 @@ def _findings(context: Context) -> Sequence[str]:
     return [finding.line for finding in examine(context.program)]
 
 
-def _usage(context: Context) -> Sequence[str]:
-    from agentcli.features.costs.stats import collect, lines
-
-    program = context.program
-    return lines(collect(program.store.list(program.project)))
-
-
 _MARKS = {"completed": "✔", "in_progress": "◐", "pending": "☐"}
 
 
-@command("Work", at_once=True)
+@command("Work", at_once=True, former="todo")
 async def todo(context: Context, _: str) -> AsyncIterator[Output]:
-    """Show the model's todo list: /todo"""
+    """Show the model's todo list: /tasks todo"""
     items = context.session.history.todo
     if not items:
         yield Said(["The todo list is empty."])
@@ -118,9 +99,9 @@ async def todo(context: Context, _: str) -> AsyncIterator[Output]:
     )
 
 
-@command("Model and permissions", at_once=True)
+@command("Extensions", at_once=True, former="tools")
 async def tools(context: Context, _: str) -> AsyncIterator[Output]:
-    """List the tools that the model has: /tools"""
+    """List the tools that the model has: /extensions tools"""
     wide = max((len(tool.name) for tool in context.session.core.setup.tools.offered), default=0) + 2
     yield Said(
         [
@@ -130,21 +111,18 @@ async def tools(context: Context, _: str) -> AsyncIterator[Output]:
     )
 
 
-@command("Cost and state", at_once=True)
+@command("Cost and state", at_once=True, former="why")
 async def why(context: Context, _: str) -> AsyncIterator[Output]:
-    """List automatic actions of this session, and why: /why"""
+    """List automatic actions of this session, and why: /status why"""
     yield Said((*context.session.report.automatic_actions(), *context.acts) or ("No automatic actions yet.",))
 
 
-@command("Cost and state", at_once=True)
-async def cache(context: Context, _: str) -> AsyncIterator[Output]:
-    """Show cache savings and the causes of cache misses: /cache"""
-    yield Said(context.session.report.cache())
-
-
-@command("Work", at_once=True)
+@command("Work", at_once=True, values=("",), tab="jobs")
 async def tasks(context: Context, _: str) -> AsyncIterator[Output]:
-    """List the background jobs and their latest output: /tasks"""
+    """List the background jobs and their latest output: /tasks [todo|queue]
+
+    `todo` shows the model's todo list, `queue` the messages that wait.
+    """
     yield Said(context.session.report.tasks())
 
 

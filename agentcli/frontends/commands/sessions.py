@@ -133,9 +133,9 @@ def _choice(session: Mapping[str, Any]) -> Choice:
     )
 
 
-@command("Sessions", at_once=True)
+@command("Sessions", at_once=True, former="sessions")
 async def sessions(context: Context, _: str) -> AsyncIterator[Output]:
-    """List this project's sessions, newest first, with their forks: /sessions"""
+    """List this project's sessions, newest first, with their forks: /resume"""
     found = {str(one.get("id", "")): one for one in await asyncio.to_thread(context.program.sessions.listed)}
     tree = nested({each: str((one.get("parent") or {}).get("session", "")) for each, one in found.items()})
     here = context.session.journal.id
@@ -157,13 +157,7 @@ async def rename(context: Context, name: str) -> AsyncIterator[Output]:
     yield Said([f"Session renamed to {name}. To resume it: agentcli resume {shlex.quote(name)}"])
 
 
-@terminal_command("Sessions")
-async def new(context: CommandContext, _: str) -> None:
-    """Start a new session; this one is kept: /new"""
-    await context.move_to(context.program.sessions.new("clear"))
-
-
-@terminal_command("Sessions")
+@terminal_command("Sessions", aliases=("new",))
 async def clear(context: CommandContext, _: str) -> None:
     """Start a new session; this one is kept: /clear"""
     former = context.session

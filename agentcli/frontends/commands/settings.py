@@ -73,9 +73,9 @@ async def config(context: CommandContext, argument: str) -> None:
             _list(context, listed)
 
 
-@terminal_command("Terminal", at_once=True)
+@terminal_command("Terminal", at_once=True, former="keys")
 async def keys(context: CommandContext, _: str) -> None:
-    """List the keys: /keys
+    """List the keys: /help keys
 
     `[ui.keys]` in config.toml changes them.
     """
@@ -152,4 +152,4 @@ def change(program: Program, key: str, text: str) -> str:
     now, origin = program.config.get(key), program.config.origins.get(key, BUILT_IN)
     if now != wanted:
         return f"{key} = {toml_value(wanted)} is in {file}, but {origin} has {toml_value(now)}, which wins."
-    return f"{key} = {toml_value(wanted)}, written to {file}. New sessions have it (/new)."
+    return f"{key} = {toml_value(wanted)}, written to {file}. New sessions have it (/clear)."

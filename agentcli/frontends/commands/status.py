@@ -32,9 +32,12 @@ from agentcli.system.cells import wrap
 from agentcli.system.key_store import KeyStore
 
 
-@command("Cost and state", at_once=True)
+@command("Cost and state", at_once=True, values=("",), tab="session")
 async def status(context: Context, _: str) -> AsyncIterator[Output]:
-    """Show version, model, endpoint, key, folder, mode and sandbox: /status"""
+    """Show version, model, endpoint, key, folder, mode and sandbox: /status [checks|why]
+
+    `checks` checks keys, folders, helpers and sessions, as `agentcli doctor` does. `why` lists automatic actions.
+    """
     facts = await asyncio.to_thread(lambda: [*_facts(context.program, context.session)])
     wide = max(len(name) for name, _ in facts) + 2
 

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from agentcli.agent.ports import RunTurn
     from agentcli.core.event import Emit, TurnEnded
     from agentcli.frontends.commands.outputs import Answer
-    from agentcli.frontends.commands.registry import SlashCommands
-    from agentcli.program.command import Command
+    from agentcli.frontends.commands.registry import Meant, SlashCommands
     from agentcli.program.commands import Yields
     from agentcli.program.feature import WrapTurn
     from agentcli.program.program import Program
@@ -49,11 +48,15 @@ def turn_of(
 
 
 async def _carried_out(
-    yields: Yields, argument: str, project: Program, session: AgentSession, interrupt: asyncio.Event, emit: Emit
-) -> TurnEnded:
+    yields: Yields, argument: str, told: str,
+    project: Program, session: AgentSession, interrupt: asyncio.Event, emit: Emit,
+) -> TurnEnded:  # fmt: skip
+    from agentcli.core.event import Noticed
     from agentcli.frontends.commands.outputs import as_turn
     from agentcli.program.commands import Context
 
+    if told:
+        await emit(Noticed(told))
     outputs = yields(Context(session, project), argument)
     return await as_turn(outputs, session, interrupt, emit, _text)
 
@@ -63,8 +66,8 @@ def _text(answer: Answer) -> str:
     return safe("\n".join(answer.lines)) or " ".join([*answer.notices, answer.window])
 
 
-def print_command(text: str, project: Program, own: str | None = None) -> tuple[Yields, str] | None:
-    """Return the command in a prompt, with its argument.
+def print_command(text: str, project: Program, own: str | None = None) -> tuple[Yields, str, str] | None:
+    """Return the command in a prompt, with its argument, and a sentence if it has another name by now.
 
     Return None if the prompt is for the model, such as a command from a project's file. Text after an unknown name
     (`/etc is full`, `/login answers 500`) also makes it such a prompt. So do several lines. `own` is the part that was
@@ -75,24 +78,34 @@ def print_command(text: str, project: Program, own: str | None = None) -> tuple[
     """
     name, argument = name_and_argument(text)
     commands = _commands(project) if _COMMAND.match(text) else None
-    if commands is not None and not argument and not _is_of_files(name, project):
-        name = commands.own_name(name)
-    command = commands.all.get(commands.known_as(name)) if commands is not None else None
-    answered = commands.everywhere.get(commands.known_as(name)) if commands is not None else None
-    if command is None or ("\n" in text.strip() and not (answered and command.takes_text)):
+    meant = _meant(text, name, argument, commands, project) if commands is not None else None
+    if commands is None or meant is None:
         for feature in project.active:
             feature.refuse(project, text, text if own is None else own)
         _refuse_unknown(text, project)
         return None
+    answered = commands.everywhere.get(meant.command.name)
     if answered is None:
-        known = ", ".join(f"/{each}" for each in _commands(project).everywhere)
+        known = ", ".join(f"/{each}" for each in commands.everywhere if each in commands.listed)
         raise InputError(
             f"/{name} works only in the terminal; with -p, use {known}. `agentcli --help` lists options "
             "with the same effect. Put a space before it to send it as text."
         )
-    if not command.takes(argument):
-        raise UsageError(f"/{command.name} takes {_arguments(command)} with -p, not {argument!r}.")
-    return answered.yields, argument
+    return answered.yields, meant.argument, commands.told(meant)
+
+
+def _meant(text: str, name: str, argument: str, commands: SlashCommands, project: Program) -> Meant | None:
+    """Return what a prompt means as a command; None for a prompt for the model."""
+    own = commands.known_as(name) in commands.all
+    if not own and (argument or not commands.names(name) or _is_of_files(name, project)):
+        return None
+    if "\n" not in text.strip():
+        return commands.meant(text)
+    try:
+        meant = commands.meant(text)
+    except UsageError:
+        return None
+    return meant if meant.command.name in commands.everywhere and meant.command.takes_text else None
 
 
 def _commands(program: Program) -> SlashCommands:
@@ -125,7 +138,3 @@ def _refuse_unknown(text: str, project: Program) -> None:
 
 
 _COMMAND = re.compile(r"/[a-z][a-z-]*(?:\s|$)")
-
-
-def _arguments(command: Command) -> str:
-    return " or ".join(value or "nothing" for value in command.values or ("",))

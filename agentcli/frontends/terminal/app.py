@@ -66,7 +66,7 @@ class Terminal:
 
         self._asking = Asking(self.screen, self.editor, self.repl.interrupt, notify)
         self.console.asking = self._asking
-        self.screen.resized = self._asking.resized
+        self.screen.resized = self._resized
         self.viewing = Viewing(self.screen, self.editor, self.editor.fail)
         approving = Approving(self._asking, self.screen, self.editor, self.console.compose, self.repl.interrupt, notify)
         self.approve, self.ask_user = approving.approve, self._asking.ask_user
@@ -124,6 +124,10 @@ class Terminal:
             await self.console.session.end("prompt_input_exit")
             self._early.guard()
 
+    def _resized(self) -> None:
+        self._asking.resized()
+        self.console.tabs.resized()
+
     def _tab_name(self) -> str:
         """Return the session's name or title, or its folder's name; empty if notices are off."""
         session = self.console.session
@@ -168,13 +172,20 @@ class Terminal:
         """Perform a key action."""
         self._key_actions.do(action)
 
+    @property
+    def tabbed(self) -> bool:
+        """True while reports are open as tabs."""
+        return self.console.tabs.open and not self.asking
+
     def complete(self, before: str) -> Menu:
-        """Return the completions for the text before the cursor."""
+        """Return the completions for the text before the cursor. What is typed closes open reports."""
+        if before:
+            self.console.tabs.close()
         return self.console.completion(before)
 
     def press(self, key: str) -> None:
-        """Pass a key to the open view or dialog."""
-        (self.viewing if self.viewing.is_open else self._asking).press(key)
+        """Pass a key to the open view, dialog or reports."""
+        (self.viewing if self.viewing.is_open else self.console.tabs if self.tabbed else self._asking).press(key)
 
     def line_changed(self) -> None:
         """Refine the open dialog after a change of its line."""
@@ -262,6 +273,7 @@ class Terminal:
 
     def _say_goodbye(self) -> None:
         self._draft_actions.leave()
+        self.console.tabs.close()
         lines = farewell(self.console.program, self.console.session)
         # A closed terminal cannot be written to.
         with contextlib.suppress(OSError):

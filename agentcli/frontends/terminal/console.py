@@ -29,8 +29,9 @@ from agentcli.frontends.terminal.render.state import State
 from agentcli.frontends.terminal.render.status_line import StatusLine
 from agentcli.frontends.terminal.screen import Screen
 from agentcli.frontends.terminal.style import Look
+from agentcli.frontends.terminal.views.tabs import Tabs
 from agentcli.program.command import Command, Item
-from agentcli.program.commands import Choice
+from agentcli.program.commands import Choice, OutputCommand
 from agentcli.system.cells import hanging
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class Console(CommandContext):
         """The line of the running slash command, until it is printed."""
         self._cancelled = False
         self.beside = Beside(screen, self.notice, self.withdraw)
+        self.tabs = Tabs(screen)
         self._external = ExternalEditor(screen.elsewhere, self.warn)
 
     def attach(self, program: Program, sharing: Sharing) -> None:
@@ -222,6 +224,12 @@ class Console(CommandContext):
         """Open a file at a line in the user's editor."""
         await self._external.open_file(file, line)
 
+    async def show_tabs(self, tabs: Sequence[OutputCommand], at: int) -> bool:
+        """Show several reports as tabs above the input."""
+        self._print_command()
+        await self.tabs.show(self, tabs, at)
+        return True
+
     def list_keys(self) -> None:
         """Print the keys."""
         self.show("", *help_rows(self.keys, self.columns - 1, self.look.theme))
@@ -328,7 +336,10 @@ def _completion(console: Console) -> Completion:
     registry = console.commands
     ordered = by_use(registry.all.values())
     known = [
-        CommandCompletion(one.name, one.summary, _arguments(console, one), one.usage, one.aliases) for one in ordered
+        CommandCompletion(
+            one.name, one.summary, _arguments(console, one), one.usage, one.aliases, one.now if one.former else ""
+        )
+        for one in ordered
     ]
     session = console.session
     return Completion(
@@ -342,5 +353,7 @@ def _completion(console: Console) -> Completion:
 
 
 def _arguments(console: Console, command: Command) -> Callable[[], Sequence[Item]]:
-    found = command.arguments
-    return (lambda: found(console.everywhere)) if found is not None else tuple
+    found, parts = command.arguments, [Item(word, summary) for word, summary in console.commands.parts(command.name)]
+    if found is None:
+        return (lambda: parts) if parts else tuple
+    return lambda: [*parts, *found(console.everywhere)]

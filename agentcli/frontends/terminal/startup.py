@@ -130,6 +130,11 @@ class Startup:
         """Empty: no dialog can be open."""
         return ""
 
+    @property
+    def tabbed(self) -> bool:
+        """False: no report can be open."""
+        return False
+
     def submit(self, text: str) -> None:
         """Queue a prompt."""
         self.waiting.append(text)

@@ -230,7 +230,7 @@ def test_too_many_pins_are_reported_with_the_largest_first() -> None:
     pins = [VerbatimText(n, 1, "word " * 100 * n) for n in range(1, 6)]
     report = pins_report(pins, COUNTS, 100)
     assert report.index("message 5") < report.index("message 4") < report.index("message 3")
-    assert "/unpin" in report
+    assert "/pin remove" in report
     assert pins_report(pins, COUNTS, 10**6) == ""
 
 
@@ -330,7 +330,7 @@ def test_pins_are_reported_above_their_limit_with_the_three_largest() -> None:
     assert pins_report(pins, CHARS, 100) == ""
     assert pins_report(pins, CHARS, 99) == (
         "Pinned messages take 100 tokens; more than 99 is too much to work with. "
-        "Unpin message 4 (40 tokens), message 3 (30 tokens), message 2 (20 tokens) with /unpin."
+        "Unpin message 4 (40 tokens), message 3 (30 tokens), message 2 (20 tokens) with /pin remove."
     )
 
 

@@ -81,7 +81,7 @@ def test_checks_are_listed_with_their_state(folder: Path, capsys: pytest.Capture
     assert print_mode(made, made.options) == 0
     assert capsys.readouterr().out.splitlines() == [
         '"*.py" = "mine {file}"    # on',
-        '"*.js" = "./lint.sh {file}"    # waits for approval: /hooks approve',
+        '"*.js" = "./lint.sh {file}"    # waits for approval: /extensions hooks approve',
     ]
 
 

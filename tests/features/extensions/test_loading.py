@@ -89,7 +89,7 @@ def test_a_fault_is_told_once_and_after_three_the_extension_is_off(tmp_path: Pat
     events = play(tmp_path, *[calls("bash", command=f"echo {n}") for n in range(5)], "Done.")
     fault, off = warnings(events)
     assert fault == "Extension mine, tool_call: ZeroDivisionError: division by zero (mine.py:5)."
-    assert off == "Extension mine is off after 3 faults. /reload loads it again."
+    assert off == "Extension mine is off after 3 faults. /extensions reload loads it again."
     assert [status for status, _ in outputs(events)] == ["success"] * 5
 
 

@@ -1,4 +1,4 @@
-"""/hooks approve asks again about what a project would start."""
+"""/extensions hooks approve asks again about what a project would start."""
 
 from __future__ import annotations
 

@@ -102,8 +102,8 @@ def test_a_server_that_waits_was_declined_or_is_disabled_says_so(project: Path) 
         run.approvals.decide([(one, False) for one in run.definitions() if one.name == "refused"])
         session = run.sessions.new()
         assert {state.name: str(state) for state in session.servers} == {
-            "new": "waits for approval (`/hooks approve` asks about it)",
-            "refused": "was declined (`/hooks approve` asks about it)",
+            "new": "waits for approval (`/extensions hooks approve` asks about it)",
+            "refused": "was declined (`/extensions hooks approve` asks about it)",
             "off": "disabled: .mcp.json disables it",
         }
         assert {state.name: state.status for state in session.servers} == {

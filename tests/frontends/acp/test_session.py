@@ -284,7 +284,7 @@ async def test_slash_commands_are_listed_and_answer(tmp_path: Path) -> None:
         assert await editor.say(session, "/context") == "end_turn"
         assert "Context window of script" in editor.person.text
         [commands] = editor.person.of("available_commands_update")
-        assert {"compress", "context", "cost", "undo"} <= {each["name"] for each in commands["availableCommands"]}
+        assert {"compress", "context", "usage", "undo"} <= {each["name"] for each in commands["availableCommands"]}
         with pytest.raises(RequestError, match=r"undo|Nothing|nothing"):
             await editor.say(session, "/undo")
         editor.person.updates.clear()
@@ -298,15 +298,13 @@ async def test_every_report_of_the_terminal_works_in_an_editor(tmp_path: Path) -
         "btw",
         "compress",
         "uncompress",
-        "prune",
         "undo",
         "redo",
         "pin",
-        "unpin",
         "rename",
         "init",
         "review",
-        "doctor",
+        "status",
     }
     async with editing(tmp_path, {"text": "ok"}) as editor:
         session = await editor.new()

@@ -72,14 +72,14 @@ def reviewed(context: Sending, answer: str) -> None:
 
 
 def test_findings_are_chosen_from_a_list_or_opened_by_number(context: Sending) -> None:
-    assert type_(context, "/findings") == ["No findings. /review looks for some."]
+    assert type_(context, "/review findings") == ["No findings. /review looks for some."]
     file = next(context.session.cwd.glob("*.txt"))
     reviewed(context, f"1. **[high] {file.name}:2** Wrong.\n2. [low] gone.py:3 Also wrong.")
-    assert type_(context, "/findings 1") == [f"opened {file.name}:2"]
-    assert type_(context, "/findings 2") == ["No file gone.py."]
-    assert type_(context, "/findings 3") == ["No finding 3: the review has 2."]
+    assert type_(context, "/review findings 1") == [f"opened {file.name}:2"]
+    assert type_(context, "/review findings 2") == ["No file gone.py."]
+    assert type_(context, "/review findings 3") == ["No finding 3: the review has 2."]
     context.answers, context.asked = [0], []
-    assert type_(context, "/findings") == [f"opened {file.name}:2"]
+    assert type_(context, "/review findings") == [f"opened {file.name}:2"]
     assert context.asked == ["Open which of 2 findings: 1 high, 1 low?", f"{file.name}:2", "gone.py:3"]
 
 
@@ -88,4 +88,4 @@ def test_the_findings_of_the_newest_review_are_meant(context: Sending) -> None:
     reviewed(context, "- new.py:2 second")
     context.session.journal.append(Message("user", (Text("And other.py:3?"),)))
     context.session.journal.append(Message("assistant", (Text("- other.py:3 is fine"),)))
-    assert type_(context, "/findings 1") == ["No file new.py."]
+    assert type_(context, "/review findings 1") == ["No file new.py."]

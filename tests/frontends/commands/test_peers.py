@@ -13,9 +13,9 @@ from tests.frontends.terminal.slash import COMMANDS, type_
 def test_a_name_is_of_one_kind_and_leads_to_a_command_of_ours() -> None:
     assert not SAME.keys() & INSTEAD.keys()
     for name, own in SAME.items():
-        command, _, argument = own.partition(" ")
+        command = own.split()[0]
         assert COMMANDS.find(name) is COMMANDS.all[command]
-        COMMANDS.all[command].check(argument, command)
+        assert COMMANDS.meant(f"/{name}", here=True).command.now in (command, own)
     for name in (*SAME, *INSTEAD):
         assert COMMANDS.known_as(name) not in COMMANDS.all, f"/{name} is ours"
 
@@ -33,7 +33,7 @@ def test_what_does_not_exist_names_what_there_is(name: str) -> None:
 
 
 def test_a_run_without_a_terminal_names_our_command() -> None:
-    assert str(no_command("usage", True, ())).startswith("Unknown command /usage. It is /cost here. Put")
+    assert str(no_command("quota", True, ())).startswith("Unknown command /quota. It is /usage here. Put")
 
 
 @pytest.mark.parametrize(

@@ -53,12 +53,12 @@ def said(context: ScriptedContext, line: str) -> str:
 
 
 def test_skills_agents_and_plugins_are_listed_with_what_was_left_out(context: ScriptedContext) -> None:
-    text = said(context, "/skills")
+    text = said(context, "/extensions skills")
     assert "pdf: Reads \\x1b[31mPDF. (" in text
     assert "has no description: left out." in text
-    assert "rev: Reviews. (" in said(context, "/agents")
+    assert "rev: Reviews. (" in said(context, "/extensions agents")
     assert list(prompt_files.agent_items(context.session)) == [Item("@rev", "Reviews.")]
-    assert said(context, "/plugins") == "plug: go"
+    assert said(context, "/extensions plugins").splitlines()[0] == "plug: go"
 
 
 def test_help_lists_and_explains_commands_of_files_and_names_what_is_shadowed(context: ScriptedContext) -> None:

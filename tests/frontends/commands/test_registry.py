@@ -14,8 +14,8 @@ from tests.frontends.terminal.slash import COMMANDS, type_
 def test_a_name_of_another_agent_does_the_thing_and_says_our_name_once() -> None:
     context = ScriptedContext()
     commands = built_in_commands(FEATURES)
-    assert type_(context, "/hotkeys")[0] == "/hotkeys is /keys here."
-    assert type_(context, "/hotkeys") == type_(context, "/keys")
+    assert type_(context, "/hotkeys")[0] == "/hotkeys is /help keys here."
+    assert type_(context, "/hotkeys") == type_(context, "/help keys")
     assert commands.acts_at_once("/hotkeys")
     assert not commands.acts_at_once("/thinking high")
 

@@ -234,9 +234,9 @@ def test_no_blank_rows_stay_above_the_input_after_a_menu_closes_during_work(tmp_
         t.send("long 12 20000\r", until="all done")
         t.send("long 500 100\r", until="Esc to interrupt")
         t.until("#0001", seconds=30)
-        t.send("/", until="… 5")
+        t.send("/", until="… 3")
         t.send("\x7f")
-        t.gone("… 5")
+        t.gone("… 3")
         rows, row = t.screen(), t.cursor[0]
     assert "Esc to interrupt" in rows[row - 2]
     assert "\n\n\n" not in "\n".join(rows[:row])
@@ -615,7 +615,8 @@ def test_a_script_fills_the_status_line_and_its_facts_can_be_chosen(tmp_path: Pa
 
 def test_commands_that_need_more_than_a_desk_ask_whoever_has_it(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        t.send("/doctor\r", until="ok    sessions: 0 in this project")
+        t.send("/doctor\r", until="ok    version:")
+        t.send("\x1b", until="ok    sessions: 0 in this project")
         t.send("/undo\r", until="Put shop/cart.py back.")
         t.send("/redo\r", until="There is no undo to take back.")
         t.send(f"/export {tmp_path}/session.json\r", until="redacted.")

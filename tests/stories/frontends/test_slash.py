@@ -110,8 +110,8 @@ def test_switches_and_names_are_confirmed(tmp_path: Path) -> None:
     assert type_(context, "/mode plan") == ["Plan mode: read-only until you approve a plan."]
     assert "Model: demo/demo" in type_(context, "/model demo/demo")[0]
     assert type_(context, "/rename my own") == ["Session renamed to my own. To resume it: agentcli resume 'my own'"]
-    assert "Make it permanent" in type_(context, "/theme dark")[0]
-    assert "Unknown theme pink" in type_(context, "/theme pink")[0]
+    assert "Make it permanent" in type_(context, "/config theme dark")[0]
+    assert "Unknown theme pink" in type_(context, "/theme pink")[-1]
 
 
 def test_a_choice_starts_on_what_is_in_use_so_that_enter_changes_nothing(tmp_path: Path) -> None:

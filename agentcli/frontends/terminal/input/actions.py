@@ -171,7 +171,7 @@ class DraftActions:
             console = self._console
             console.screen.change(replace(console.state, queue=(*console.state.queue, *queue)))
             console.notice(
-                f"Restored {plural(len(queue), 'queued message')}: Enter sends, Up takes the last one back, /queue lists."
+                f"Restored {plural(len(queue), 'queued message')}: Enter sends, ↑ takes the last one back, /tasks queue lists."
             )
         self._editor.remember(self.memory.texts)
 

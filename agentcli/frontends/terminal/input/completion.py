@@ -72,17 +72,23 @@ class CommandCompletion:
     arguments: Callable[[], Sequence[Item]] = tuple
     usage: str = ""
     aliases: Sequence[str] = ()
+    now: str = ""
+    """Its new name if this one is no longer listed."""
 
     @property
     def runs(self) -> bool:
         """True if it can be run without an argument."""
-        return self.usage.partition(" ")[2][:1] in ("", "[")
+        return self._argument[:1] in ("", "[")
 
     @property
     def explained(self) -> str:
         """Its argument and its help, for the menu once the name is complete; empty if it takes no argument."""
-        _, _, argument = self.usage.partition(" ")
+        argument = self._argument
         return f"{argument} · {self.help}" if argument else ""
+
+    @property
+    def _argument(self) -> str:
+        return self.usage.removeprefix(f"/{self.now or self.name}").strip()
 
 
 @dataclass(slots=True)
@@ -132,8 +138,14 @@ class Completion:
         """Yield the commands by their own names, then by the aliases that begin with `typed`."""
         for one in self.commands:
             complete = one.name == typed
-            yield Item("/" + one.name, (complete and one.explained) or one.help, one.runs or complete)
+            if not one.now:
+                yield Item("/" + one.name, (complete and one.explained) or one.help, one.runs or complete)
         for one in self.commands:
+            if one.now and typed and one.name.startswith(typed.lower()):
+                complete = one.name == typed
+                yield Item(
+                    "/" + one.name, f"/{one.now}: {(complete and one.explained) or one.help}", one.runs or complete
+                )
             for alias in one.aliases:
                 if typed and alias.startswith(typed.lower()):
                     detail = (alias == typed and one.explained) or one.help

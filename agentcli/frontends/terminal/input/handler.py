@@ -70,6 +70,11 @@ class InputHandler(Protocol):
         """Kind of the open dialog, or `view` for a full-screen view; empty if none."""
         ...
 
+    @property
+    def tabbed(self) -> bool:
+        """True while reports are open as tabs."""
+        ...
+
     def paint(self) -> None:
         """Repaint after a key."""
         ...

@@ -78,6 +78,8 @@ _SENDING = ("enter", "tab", "escape enter")
 _DIALOG_KEYS = (
     "up", "down", "enter", "escape", "c-c", "c-d", "c-r", "c-x", "tab", "s-tab", "pageup", "pagedown", "home", "end",
 )  # fmt: skip
+_TAB_KEYS = ("left", "right", "tab", "s-tab", "up", "down", "pageup", "pagedown", "escape", "enter")
+"""Keys of open reports, while nothing is typed."""
 
 
 def help_lines(keys: Mapping[KeyAction, str]) -> list[tuple[str, str]]:
@@ -145,6 +147,9 @@ def bind(editor: Editor, actions: Mapping[KeyAction, str] = KEYS) -> None:
     _menu(keys, editor, menu)
     _pasting(keys, editor)
     _dialogs(keys, editor)
+    tabbed = drafting & ~menu & Condition(lambda: editor.handler.tabbed and not editor.draft.text)
+    for name in _TAB_KEYS:
+        keys.add(name, filter=tabbed)(_presses(editor, name))
     _view(keys, editor, actions["output"])
     for action, key in actions.items():
         if action != "queue":

@@ -10,7 +10,7 @@ from agentcli.core.event import seconds_left
 from agentcli.core.sanitise import safe
 from agentcli.core.text.words import plural
 from agentcli.frontends.terminal.render.calls import called, in_one_line
-from agentcli.frontends.terminal.render.frame import Edit, Live, Size
+from agentcli.frontends.terminal.render.frame import Edit, Live, Panel, Size
 from agentcli.frontends.terminal.render.input_box import dialog_lines, input_lines, lowest
 from agentcli.frontends.terminal.render.pieces import Called
 from agentcli.frontends.terminal.render.scrollback import as_it_is, todo_lines
@@ -87,7 +87,8 @@ def draw(state: State, edit: Edit, size: Size, look: Look, unfinished: Sequence[
         low, cursor = dialog_lines(state.dialog, edit, size, look.theme, notice)
     else:
         apart = state.printed is not None and state.work is None and size.rows >= ROOMY
-        above = [*([""] if apart else []), *_around(state, size, look.theme)]
+        panel = [] if state.panel is None else _panel(state.panel, size, look.theme)
+        above = [*([""] if apart else []), *panel, *_around(state, size, look.theme)]
         status = status_line(state.status, size.columns, look.theme)
         low, (row, column) = input_lines(edit, size, look.theme, status)
         low, cursor = lowest([*above, *low], (len(above) + row, column), room)
@@ -109,6 +110,21 @@ def _end(source: str, head: int, rows: int, columns: int) -> str:
     if len(lines) > 3 * rows:
         source = "\n".join((*lines[:head], *lines[-2 * rows :]))
     return recent(source, 4 * rows * columns)
+
+
+def _panel(panel: Panel, size: Size, theme: Theme) -> list[str]:
+    """Return the tabs, the rows of the open one, and the keys."""
+    names = [
+        theme.paint("chosen", f"[{label}]") if n == panel.at else theme.paint("dim", f" {label} ")
+        for n, label in enumerate(panel.labels)
+    ]
+    rows = panel.rows[panel.top : panel.top + size.panel]
+    keys = f"←→ or Tab switch{' · ↑↓ scroll' if len(panel.rows) > size.panel else ''} · Esc close"
+    return [
+        clip(f"{theme.paint('accent', f'╭ {panel.title}')}  {''.join(names)}", size.columns - 1),
+        *(f"{theme.paint('accent', '│')} {row}".rstrip() for row in rows),
+        theme.paint("accent", "╰ ") + theme.paint("dim", clip(keys, size.columns - 3)),
+    ]
 
 
 def _around(state: State, size: Size, theme: Theme) -> list[str]:

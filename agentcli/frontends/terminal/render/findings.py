@@ -54,7 +54,7 @@ def rows(found: Sequence[Finding], columns: int, look: Look) -> list[str]:
 
 
 def _hint(found: Sequence[Finding], columns: int) -> str:
-    hint = " · /findings opens one"
+    hint = " · /review findings opens one"
     return hint if width(summary(found)) + width(hint) <= columns else ""
 
 

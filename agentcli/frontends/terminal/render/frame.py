@@ -28,6 +28,22 @@ class Size:
     columns: int
     rows: int
 
+    @property
+    def panel(self) -> int:
+        """Rows of a report above the input."""
+        return max(3, self.rows - 8)
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Reports as tabs: the styled rows of the one at `at`, from `top` on."""
+
+    title: str
+    labels: tuple[str, ...]
+    at: int
+    rows: tuple[str, ...] = ()
+    top: int = 0
+
 
 @dataclass(frozen=True, slots=True)
 class Live:

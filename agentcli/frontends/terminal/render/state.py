@@ -18,6 +18,7 @@ from agentcli.frontends.terminal.dialogs.dialogs import Dialog
 from agentcli.frontends.terminal.render.attached import attached, user_message
 from agentcli.frontends.terminal.render.facts import Running, Status, Work
 from agentcli.frontends.terminal.render.failures import can_be_sent_again, told
+from agentcli.frontends.terminal.render.frame import Panel
 from agentcli.frontends.terminal.render.markdown_blocks import Blocks
 from agentcli.frontends.terminal.render.pieces import (
     Called,
@@ -61,6 +62,7 @@ class State:
     todo: tuple[TodoItem, ...] = ()
     todo_changed: bool = False
     dialog: Dialog | None = None
+    panel: Panel | None = None
     notice: str = ""
     acts: tuple[str, ...] = ()
     reads: tuple[Called, ...] = ()

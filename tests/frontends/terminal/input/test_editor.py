@@ -21,7 +21,7 @@ UP, DOWN = "\x1b[A", "\x1b[B"
 class Sent:
     """Input handler that keeps the prompts it is sent."""
 
-    working, asking = False, ""
+    working, asking, tabbed = False, "", False
 
     def __init__(self) -> None:
         self.prompts: list[str] = []

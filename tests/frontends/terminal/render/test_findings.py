@@ -15,7 +15,7 @@ FOUND = (Finding("high", "src/cart.py", 42, "The total ignores the count."), Fin
 def test_findings_are_a_numbered_list_with_their_places() -> None:
     assert rows(FOUND, 80, Look(MUTE)) == [
         "",
-        "2 findings: 1 high, 1 low · /findings opens one",
+        "2 findings: 1 high, 1 low · /review findings opens one",
         "1 high src/cart.py:42  The total ignores the count.",
         "2 low  a.py:7  A name.",
     ]
