@@ -110,6 +110,8 @@ def test_the_tool_that_reads_files_offers_the_folder_too(workspace: Workspace) -
         ("A=1 B=x make test", "A=* B=* make test *", "B=y A=2 make test", "A=1 make test"),
         ("PYTHONPATH=src pytest -q", "PYTHONPATH=src pytest *", "PYTHONPATH=src pytest tests", "PYTHONPATH=scripts pytest"),
         ("LC_ALL=C sort README.md", "LC_ALL=* sort *", "LC_ALL=de_DE sort README.md", "LC_ALL=C sort -o x README.md"),
+        ("env A=1 make test | head -3", "A=* make test *", "A=2 make test", "make test"),
+        ("env A=1 make test", "A=* make test *", "env A=2 make test -k", "env B=1 make test"),
         ("A=1 make test && B=2 pytest", "A=* make test *", "A=3 make test", "A=3 pytest"),
     ],
 )  # fmt: skip
@@ -126,7 +128,10 @@ def test_a_rule_names_the_variables_that_a_command_gets(
 @each_row(
     "command",
     ["PATH=scripts make test", "LD_PRELOAD=x make test", "BASH_ENV=x make test", "IFS=x make test", "A=$(x) make test",
-     "GIT_SSH_COMMAND='ssh -i x' make test", "A=* make test", "DYLD_LIBRARY_PATH=x make test", "A=1 rm x", "A=1"],
+     "GIT_SSH_COMMAND='ssh -i x' make test", "A=* make test", "DYLD_LIBRARY_PATH=x make test", "A=1 rm x", "A=1",
+     "env -i A=1 make test", "env -S 'A=1 make' test", "env -C / A=1 make test", "env A=1 bash -c x", "env PATH=. make test",
+     "env A=1 ./x", "env A=1 env B=1 make test", "env A=$X make test", "env -u HOME A=1 make test", "env A=1 xargs make",
+     "env LD_PRELOAD=./x make test", "env BASH_ENV=x make test", "env A=1 B make test", "env A=1 python3 -c 1"],
 )  # fmt: skip
 def test_no_rule_is_offered_for_a_variable_that_decides_what_runs(workspace: Workspace, command: str) -> None:
     assert asked(command, workspace).prefixes == ()

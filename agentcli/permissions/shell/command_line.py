@@ -383,7 +383,8 @@ def analyse(text: str, workspace: Workspace) -> CommandLine:
     judged = written_out(text, workspace.env, str(workspace.home), workspace.tmp is not None)
     parts, whole = contents(judged)
     line = replace(_judged(judged, parts, whole, workspace), text=text)
-    found = None if line.commands else without_assignments(judged)
+    by_env = any(command.words[0] == "env" for command in line.commands)
+    found = None if line.commands and not by_env else without_assignments(judged)
     if found is None:
         return line
     plain = analyse(found[0], workspace)

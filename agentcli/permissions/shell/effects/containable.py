@@ -245,6 +245,8 @@ def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace, al
         return _Judged(why)
     if words[1:2] == ("ls-remote",):
         return _Judged(next(filter(None, (workspace.git(folder).danger for folder in folders)), ""))
+    if words[1:2] == ("clone",):
+        return _clone(words, folders, workspace)
     reads = len(words) > 1 and (words[1] in _READING_GIT or fits_reader(words))
     problems = (_word_problem(word, folders, workspace, follows=False, reads=reads) for word in words[2:])
     if why := next(filter(None, problems), ""):
@@ -266,6 +268,14 @@ def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace, al
     if why := discarding_problem(words, folders, workspace):
         return _Judged(why)
     return _Judged(records=True)
+
+
+def _clone(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> _Judged:
+    """Judge a clone: it belongs into the session's /tmp, since a repository in the workspace could start programs."""
+    target = words[-1]
+    places = [folder / target for folder in folders]
+    kept = in_tmp(places, workspace) and all(UNKNOWN not in word for word in words)
+    return _Judged("" if kept else "git clones into another folder than /tmp")
 
 
 _READING_GIT = GIT_READERS.keys() - word_set(

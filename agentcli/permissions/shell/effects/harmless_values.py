@@ -11,12 +11,16 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agentcli.permissions.paths import Workspace, entries_of, impossible
 from agentcli.permissions.shell.programs.known_programs import BUILTINS
 from agentcli.permissions.shell.syntax.parse import below, parse_word, parser
 from agentcli.permissions.shell.syntax.written_out import FINDING
 from agentcli.system.programs import located
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 _LONGEST = 20_000
 _WORD = re.compile(r"[\w.,:+%^-][\w.,:+%@^/-]*")
@@ -76,6 +80,11 @@ def without_assignments(text: str) -> tuple[str, dict[int, dict[str, str]]] | No
     source = text.encode("utf-8", "surrogatepass")
     kept, end, found = b"", 0, dict[int, dict[str, str]]()
     for number, command in enumerate(commands):
+        if (read := _by_env(command)) is not None and command.start_byte >= end:
+            values, first = read
+            kept, end = kept + source[end : command.start_byte], first
+            found[number] = values
+            continue
         set_here = [child for child in command.children if child.type == "variable_assignment"]
         if not set_here:
             continue
@@ -93,6 +102,28 @@ def without_assignments(text: str) -> tuple[str, dict[int, dict[str, str]]] | No
         kept, end = kept + source[end : set_here[0].start_byte], name.start_byte
         found[number] = values
     return ((kept + source[end:]).decode("utf-8", "surrogatepass"), found) if found else None
+
+
+def _by_env(command: Node) -> tuple[dict[str, str], int] | None:
+    """Return the variables that `env` sets for a program, and where that program begins; None for any other command."""
+    name, *words = [child for child in command.children if child.type != "file_redirect"] or [None]
+    if name is None or name.type != "command_name" or name.text != b"env":
+        return None
+    values: dict[str, str] = {}
+    for word in words:
+        text = (word.text or b"").decode("utf-8", "replace")
+        read = _ASSIGNED.fullmatch(text)
+        if read is None:
+            return (values, word.start_byte) if values and _PROGRAM.fullmatch(text) else None
+        piece = parse_word(word)
+        values[read[1]] = piece.text.partition("=")[2]
+        if not piece.known or piece.loose:
+            return None
+    return None
+
+
+_PROGRAM = re.compile(r"[A-Za-z][\w.-]*")
+"""A program that `env` finds like the shell: no builtin of the shell runs in its place."""
 
 
 def leading(given: Assignments, folders: Sequence[Path], workspace: Workspace) -> str:

@@ -86,8 +86,8 @@ _CURL = re.compile(r"-[sSfLkOJIiv#gN46]+|--(?:silent|show-error|fail|fail-with-b
 _WGET = re.compile(
     r"-[qcNSOP46]+|-nv|-nc|--(?:quiet|no-verbose|continue|timestamping|no-clobber|spider)|--(?:tries|timeout)=\d+|-[tT]|\d+"
 )
-_URL = re.compile(r"https?://[\w.-]+(?::(?:443|80))?(?:/[^\s?]*)?")
-"""Addresses without a query, which could carry data away."""
+_URL = re.compile(r"https?://[\w.-]+(?::(?:443|80))?(?:/[^\s?]*(?:\?[\w.~%!$&'()*+,;=:@/-]{1,200})?)?")
+"""Addresses without a query of which the shell fills in a part: it could carry data away."""
 _HEADER = re.compile(r"[A-Za-z][\w-]*: ?[^@\n][^\n]*")
 _FROM_REMOTE: dict[str, tuple[Shape, ...]] = {
     "fetch": (
@@ -100,6 +100,13 @@ _FROM_REMOTE: dict[str, tuple[Shape, ...]] = {
         Shape(
             "-pqvr --prune --quiet --verbose --ff-only --no-rebase --rebase[=word] --autostash --no-autostash --no-edit --stat --no-stat --tags",
             "remote? branch?",
+        ),
+    ),
+    "clone": (
+        Shape(
+            "-qvn --quiet --verbose --no-checkout --depth=number --depth:number --branch=word --branch:word -b:word --single-branch "
+            "--no-single-branch --no-tags --bare --mirror --filter=word --filter:word --sparse --progress --no-progress",
+            "remote path",
         ),
     ),
     "ls-remote": (

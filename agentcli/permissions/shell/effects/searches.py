@@ -32,7 +32,8 @@ def search_of(name: str, arguments: Sequence[str], found: Found) -> Search | Non
     short = "".join(word[1:] for word in options if not word.startswith("--"))
     match name:
         case "grep" | "egrep" | "fgrep":
-            return _grep(options, found) if "r" in short or "--recursive" in options else None
+            follows = "R" in short or "--dereference-recursive" in options
+            return _grep(options, found, follows) if follows or "r" in short or "--recursive" in options else None
         case "rg":
             unlimited = "." in short or "u" in short or not {"--hidden", "--unrestricted"}.isdisjoint(options)
             return _rg(unlimited, found)
@@ -67,11 +68,12 @@ def objection(search: Search, tops: Sequence[Path], workspace: Workspace) -> tup
     return "", False
 
 
-def _grep(options: list[str], found: Found) -> Search:
+def _grep(options: list[str], found: Found, follows: bool) -> Search:
     globs = [value for kind, value in found if kind == "glob"]
     # A file that no pattern matches is searched, unless the first pattern is an --include.
     first = next((word for word in options if word.startswith(("--include", "--exclude"))), "")
-    return Search(_any_of(globs) if globs and first.startswith("--include") else _any)
+    opens = _any_of(globs) if globs and first.startswith("--include") else _any
+    return Search(opens, follows=follows)
 
 
 def _rg(unlimited: bool, found: Found) -> Search:

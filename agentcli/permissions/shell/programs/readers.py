@@ -12,7 +12,8 @@ _GREP = """
 --perl-regexp --ignore-case --no-ignore-case --invert-match --line-number --count --files-with-matches --files-without-match
 --quiet --silent --no-messages --no-filename --with-filename --only-matching --word-regexp --line-regexp --after-context=number
 --before-context=number --context=number --max-count=number --include=glob --exclude=text --exclude-dir=text --color[=word]
---colour[=word] --byte-offset --null --text --binary-files=word --initial-tab --line-buffered --null-data -r --recursive
+--colour[=word] --byte-offset --null --text --binary-files=word --initial-tab --line-buffered --null-data -rR --recursive
+--dereference-recursive
 """
 _GREP_GIVEN = " -e:text -f:path --regexp=text --file=path"
 _GREP_SHAPES = (Shape(_GREP, "text path*"), Shape(_GREP + _GREP_GIVEN, "path*", needs="-e -f --regexp --file"))

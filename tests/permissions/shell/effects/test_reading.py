@@ -178,3 +178,13 @@ def test_a_link_shows_nothing_of_a_private_folder_that_it_leads_to(tmp_path: Pat
     (workspace.home / ".ssh").mkdir(parents=True, exist_ok=True)
     (workspace.cwd / ".env").symlink_to(workspace.home / ".ssh")
     assert decided("ls .env", workspace).decision == "ask"
+
+
+def test_a_search_that_follows_links_reads_only_where_none_leads_out(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path)
+    assert decided("grep -R x -n src --exclude-dir=.git | head -3", workspace).decision == "allow"
+    (workspace.cwd / "src/deep").mkdir()
+    (workspace.cwd / "src/deep/out").symlink_to(tmp_path / "home")
+    for command in ("grep -R x src", "grep -nR x src", "egrep --dereference-recursive x src"):
+        assert decided(command, workspace).decision == "ask", command
+    assert decided("grep -r x src", workspace).decision == "allow"
