@@ -94,6 +94,8 @@ class ApprovalGate:
     """Tells the person something."""
     attended: bool = True
     """False if nobody can answer: then nothing is gathered that only a question shows."""
+    looks: bool = False
+    """True for an agent that only reads: other commands are denied."""
     _allowed: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Calls that were allowed together with an earlier one, each with its preview and the reason for the question."""
     unasked: deque[Unasked] = field(default_factory=partial(deque, maxlen=UNASKED))
@@ -125,6 +127,8 @@ class ApprovalGate:
         try:
             _checked(call)
             decision = self._swayed(call)
+            if self.looks and call.its_tool.traits.runs_commands and not _reads(decision):
+                return call.decided(replace(decision, decision="deny", rule="only reads", why=_ONLY_READS))
             if decision.decision != "ask":
                 return call.decided(decision)
             ask = await self._question(call, decision)
@@ -389,6 +393,15 @@ def _rewrites(parts: Sequence[str]) -> bool:
     from agentcli.permissions.shell.effects.consequences import REWRITES  # only commands have parts
 
     return any(part.endswith(REWRITES) for part in parts)
+
+
+def _reads(decision: Decision) -> bool:
+    return decision.decision == "deny" or (
+        decision.decision == "allow" and (decision.reads or decision.rule == "read-only")
+    )
+
+
+_ONLY_READS = "This agent only reads: run commands that change nothing, such as git log or git blame"
 
 
 def _of_several(call: Call) -> bool:

@@ -188,6 +188,7 @@ def _approval(
         start_of=folder.start_of,
         notice=log.tell,
         attended=setup.person.attended,
+        looks=setup.parent.looks,
     )
 
 

@@ -227,6 +227,8 @@ class Parent:
     """The name of the subagent's definition."""
     checkpointer: Checkpointer | None = None
     """The parent's checkpointer: a subagent's changes are undone in the parent's session."""
+    looks: bool = False
+    """True for a subagent whose commands may only read."""
     told: set[str] = field(default_factory=set, compare=False)
     """Warnings that the person got from the sessions above; each session adds its own."""
 

@@ -50,7 +50,7 @@ def for_person(mode: Mode, *, sandboxed: bool, rules: bool) -> str:
         return ""
     more = " unless a rule allows them" if mode != "auto" or rules else ""
     wider = "--mode auto or yolo, or single commands with" if mode != "auto" else "single commands with"
-    example = "npm install" if mode == "auto" and sandboxed else "npm test"
+    example = "git push" if mode == "auto" and sandboxed else "npm test"
     return f"Non-interactive run, mode {mode}: {_runs(mode, sandboxed)}{more}. Allow more: {wider} --allow 'bash({example})'."
 
 

@@ -134,7 +134,9 @@ def _listed(tool: str, names: Sequence[str]) -> bool:
 
 
 def _only_looks(tool: Tool) -> bool:
-    return tool.traits.effect in ("read", "network") or tool.traits.behaviour.recalls
+    """Return True for a tool of a read-only agent. Of its commands, the session's approval allows those that only read."""
+    traits = tool.traits
+    return traits.effect in ("read", "network") or traits.behaviour.recalls or traits.runs_commands
 
 
 _ALL = 100_000

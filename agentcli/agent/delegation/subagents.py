@@ -188,11 +188,11 @@ class Subagents:
             person=replace(setup.person, approve=self._approve(kind.name, description, setup.person.approve)),
             run=replace(setup.run, limits=self._run_limits, lock=None),
             changes=lambda _: None,
-            parent=self._parent(kind, journal),
+            parent=self._parent(kind, journal, kind.only_looks or planning),
         )
         return self._open_child(journal, in_worktree(own, worktree) if worktree else own, model, mode)
 
-    def _parent(self, kind: AgentKind, journal: Journal) -> Parent:
+    def _parent(self, kind: AgentKind, journal: Journal, looks: bool) -> Parent:
         core = self._core
         return Parent(
             self._setup.parent.depth + 1,
@@ -201,6 +201,7 @@ class Subagents:
             core.journal.id,
             kind.name,
             core.checkpointer,
+            looks,
             self._setup.parent.told,
         )
 

@@ -65,6 +65,12 @@ def steps(request: Request) -> int:
     return sum(turn.role == "assistant" for turn in request.messages)
 
 
+def last_output(request: Request) -> str:
+    return next(
+        part.output for turn in reversed(request.messages) for part in turn.parts if isinstance(part, ToolResult)
+    )
+
+
 def family(parent: list[Reply], child: list[Reply]) -> Tell:
     """Parent and child each play their own list."""
 
@@ -228,17 +234,23 @@ def test_several_work_side_by_side(tmp_path: Path) -> None:
 
 def test_an_explorer_changes_nothing_and_in_plan_mode_there_are_only_explorers(tmp_path: Path) -> None:
     seen: list[set[str]] = []
+    answered: list[str] = []
+    tries = ("touch x", "ls | wc -l")
 
     def script(request: Request) -> Reply:
         if is_child(request):
-            seen.append({tool.name for tool in request.tools})
-            return say("Found.")
+            step = steps(request)
+            answered.extend([last_output(request)] if step else [])
+            seen.extend([] if step else [{tool.name for tool in request.tools}])
+            return say("", call("bash", command=tries[step])) if step < len(tries) else say("Found.")
         sent = ToolCall("t1", "task", {"description": "look", "prompt": "look", "agent": "explore"})
         return say("", sent if seen == [] else SEND) if steps(request) == 0 else say("Done.")
 
-    say_to(open_session(tmp_path, script), "go")
+    say_to(open_session(tmp_path, script, mode="yolo"), "go")
     say_to(open_session(tmp_path, script, mode="plan"), "go")
-    assert seen[0] == seen[1] == {"read", "glob", "grep", "list", "web_fetch", "recall"}
+    assert seen[0] == seen[1] == {"read", "glob", "grep", "list", "bash", "web_fetch", "recall"}
+    assert [answer.partition(":")[0] for answer in answered] == ["This agent only reads", "0\n"] * 2
+    assert not (tmp_path / "x").exists()
 
 
 def test_an_unknown_kind_is_told_with_those_that_there_are(tmp_path: Path) -> None:
@@ -415,7 +427,7 @@ def test_a_subagent_of_a_subagent_sends_none(tmp_path: Path) -> None:
 def test_in_plan_mode_an_agent_of_a_file_only_looks(tmp_path: Path) -> None:
     session, asked = reviewing(tmp_path, "tools: Bash, Read, Write\n", [say("Fine.")], mode="plan")
     say_to(session, "go")
-    assert [tool.name for tool in asked[0].tools] == ["read"]
+    assert [tool.name for tool in asked[0].tools] == ["read", "bash"]
 
 
 @pytest.mark.parametrize("stored", [True, False])
