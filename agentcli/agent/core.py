@@ -128,7 +128,7 @@ def core_of(journal: Journal, setup: SessionSetup, model: Model, mode: Mode) -> 
     folder = WorkingFolder(journal, setup.workspace, log.record)
     hooks = Hooks()
     if setup.hooks is not None:
-        hooks = setup.hooks(journal, setup, lambda: approval.mode, lambda: builder.model.spec.id)
+        hooks = setup.hooks(journal, setup, lambda: approval.mode, lambda: builder.model.spec)
     approval = _approval(setup, mode, traits, Previews(ctx, buffers), log, folder, hooks)
     return SessionCore(
         setup,

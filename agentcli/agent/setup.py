@@ -285,8 +285,8 @@ class SessionSetup:
         return bool(self.parent.depth) or self.run.one_turn or not self.person.attended
 
 
-MakeHooks = Callable[[Journal, SessionSetup, Callable[[], Mode], Callable[[], str]], Hooks]
-"""Makes the hooks of a session with this journal and setup; the functions return its mode and its model's id."""
+MakeHooks = Callable[[Journal, SessionSetup, Callable[[], Mode], Callable[[], ModelSpec]], Hooks]
+"""Makes the hooks of a session with this journal and setup; the functions return its mode and its model."""
 
 
 def beginning(

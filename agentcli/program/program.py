@@ -435,7 +435,7 @@ class Program(Project):
 def _around(make: MakeHooks | None, around: Callable[[Hooks], Hooks]) -> MakeHooks:
     """Return what makes a session's hooks with another feature's around them."""
 
-    def made(journal: Journal, setup: SessionSetup, mode: Callable[[], Mode], model: Callable[[], str]) -> Hooks:
+    def made(journal: Journal, setup: SessionSetup, mode: Callable[[], Mode], model: Callable[[], ModelSpec]) -> Hooks:
         return around(make(journal, setup, mode, model) if make is not None else Hooks())
 
     return made

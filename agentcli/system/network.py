@@ -14,6 +14,8 @@ from agentcli.core.errors import ToolError, in_words
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _PORTS = {"http": 80, "https": 443}
+EVERYWHERE = ("0.0.0.0/0", "::/0")
+"""Networks that allow every address."""
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 

@@ -92,6 +92,8 @@ def rows(program: Project) -> Iterator[Row]:
 
 def _missing(hook: Hook, program: Project) -> str:
     """Return the missing program or script that a hook would start, by its full path; empty if none is missing."""
+    if hook.kind != "command":
+        return ""
     root = str(hook.folder or next(iter(folders(program.cwd))))
     known = {**program.given_env, "CLAUDE_PROJECT_DIR": root, "AGENTCLI_PROJECT_DIR": root, **dict(hook.env)}
     first, *others = [_filled(word, known) for word in hook.words] or [""]

@@ -6,10 +6,12 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
@@ -24,7 +26,10 @@ if TYPE_CHECKING:
 
 
 Dialect = Literal["claude", "gemini"]
+Kind = Literal["command", "http", "prompt"]
 
+ASKED_TIMEOUT = 30.0
+"""Time limit of a question to a model in seconds."""
 TIMEOUT = 60.0
 """Time limit of a hook in seconds, unless its file or its event sets another."""
 
@@ -41,24 +46,27 @@ class EventKind:
     """False if its hooks run for any matcher."""
     can_block: bool = True
     """False if nothing can be blocked: then a hook's reason goes to the person."""
+    kinds: frozenset[Kind] = frozenset({"command", "http", "prompt"})
+    """Types of its hooks."""
 
 
+_NO_PROMPT: frozenset[Kind] = frozenset({"command", "http"})
 EVENTS: Mapping[str, EventKind] = MappingProxyType(
     {
-        "SessionStart": EventKind("SessionStart", can_block=False),
-        "SessionEnd": EventKind("SessionEnd", timeout=5.0, can_block=False),
+        "SessionStart": EventKind("SessionStart", can_block=False, kinds=frozenset({"command"})),
+        "SessionEnd": EventKind("SessionEnd", timeout=5.0, can_block=False, kinds=_NO_PROMPT),
         "UserPromptSubmit": EventKind("BeforeAgent", timeout=30.0, has_subject=False),
         "PreToolUse": EventKind("BeforeTool"),
         "PermissionRequest": EventKind(),
         "PostToolUse": EventKind("AfterTool"),
         "PostToolUseFailure": EventKind(),
-        "Notification": EventKind("Notification", can_block=False),
-        "SubagentStart": EventKind(can_block=False),
+        "Notification": EventKind("Notification", can_block=False, kinds=_NO_PROMPT),
+        "SubagentStart": EventKind(can_block=False, kinds=_NO_PROMPT),
         "SubagentStop": EventKind(),
         "Stop": EventKind("AfterAgent", has_subject=False),
-        "StopFailure": EventKind(),
-        "PreCompact": EventKind("PreCompress"),
-        "PostCompact": EventKind(can_block=False),
+        "StopFailure": EventKind(kinds=_NO_PROMPT),
+        "PreCompact": EventKind("PreCompress", kinds=_NO_PROMPT),
+        "PostCompact": EventKind(can_block=False, kinds=_NO_PROMPT),
     }
 )
 """Events at which hooks run."""
@@ -88,14 +96,24 @@ FIELDS: Mapping[str, tuple[type, ...]] = MappingProxyType(
         "args": (list,),
         "dialect": (str,),
         "allowedEnvVars": (list,),
+        "url": (str,),
+        "headers": (dict,),
+        "prompt": (str,),
+        "model": (str,),
+        "continueOnBlock": (bool,),
     }
 )
 """Fields of a hook that have an effect, with their types."""
+DOES: Mapping[str, str] = MappingProxyType({"command": "command", "http": "url", "prompt": "prompt"})
+"""Types of hooks, with the field that says what each does."""
+RUN_HERE = "only command, http and prompt run here"
 
 
 @dataclass(frozen=True, slots=True)
 class Hook:
     """A command that runs at every event of one name with a matching subject, for at most `timeout` seconds.
+
+    Of another `kind`, `command` is the address to which the event is sent, or the question to a model.
 
     `matcher` is empty or `*` for all, or names separated by `,` or `|`. Any other text is a regular expression to
     search for. With `args` the command is a program that gets them, else a shell line.
@@ -123,11 +141,19 @@ class Hook:
     env: tuple[tuple[str, str], ...] = ()
     """Further variables of its environment."""
     secrets: tuple[str, ...] = ()
-    """Variables that a project's hook sees although they contain secrets (`allowedEnvVars`)."""
+    """Variables that a project's hook sees although they contain secrets, or that headers may name (`allowedEnvVars`)."""
+    kind: Kind = "command"
+    headers: tuple[tuple[str, str], ...] = ()
+    model: str = ""
+    """Name of the model to ask; empty for the session's cheap one."""
+    goes_on: bool = False
+    """True if the turn continues after a no of the model (`continueOnBlock`)."""
 
     @property
     def name(self) -> str:
-        """File name of its script, or else of its program."""
+        """File name of its script, or else of its program; the host or the type of another hook."""
+        if self.kind != "command":
+            return safe_line(urlsplit(self.command).netloc if self.kind == "http" else self.kind)[:60]
         words = [
             word for word in self.words if not re.search(r"[\s=]", word)
         ]  # no assignment, header or text of another shell
@@ -142,7 +168,11 @@ class Hook:
 
     @property
     def line(self) -> str:
-        """The exact command line."""
+        """The exact command line, address or question."""
+        if self.kind == "http":
+            return f"POST {self.command}" + "".join(f" {name}: {value}" for name, value in self.headers)
+        if self.kind == "prompt":
+            return f"ask {self.model or 'the cheap model'}: {self.command}"
         return self.command if self.args is None else shlex.join([self.command, *self.args])
 
     def matches(self, event: str, subjects: Sequence[str]) -> bool:
@@ -170,10 +200,21 @@ class Hook:
             "async": self.background,
             "dialect": self.dialect,
             **({"allowedEnvVars": [*self.secrets]} if self.secrets else {}),
+            **({} if self.kind == "command" else self._elsewhere),
         }
         on = f"{self.event} {self.matcher}" if self.matcher not in ("", "*") else self.event
         on += f"; sees {', '.join(self.secrets)} of your environment" if self.secrets else ""
         return Definition("hook", f"{self.name} ({on})", self.source, self.line, content)
+
+    @property
+    def _elsewhere(self) -> Mapping[str, object]:
+        """What its definition has besides, unless it is a command."""
+        return {
+            "type": self.kind,
+            "headers": dict(self.headers),
+            "model": self.model,
+            "continueOnBlock": self.goes_on,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +223,27 @@ class HookFile:
 
     hooks: tuple[Hook, ...] = ()
     notes: tuple[str, ...] = ()
+    urls: tuple[str, ...] | None = None
+    """Addresses that hooks may be sent to (`allowedHttpHookUrls`); None for all."""
+    variables: tuple[str, ...] | None = None
+    """Variables that their headers may have (`httpHookAllowedEnvVars`); None for all that they list."""
+
+
+def within(hooks: Sequence[Hook], limits: HookFile) -> tuple[tuple[Hook, ...], tuple[str, ...]]:
+    """Return the hooks that a file's lists of addresses and variables allow, with a note about each other one."""
+    kept, notes = list[Hook](), list[str]()
+    for hook in hooks:
+        if hook.kind == "http" and limits.urls is not None and not _is_listed(hook.command, limits.urls):
+            notes.append(f"{hook.source}: {safe_line(hook.command)} is not among allowedHttpHookUrls: it is left out.")
+        elif hook.kind == "http" and limits.variables is not None:
+            kept.append(replace(hook, secrets=tuple(name for name in hook.secrets if name in limits.variables)))
+        else:
+            kept.append(hook)
+    return tuple(kept), tuple(notes)
+
+
+def _is_listed(url: str, patterns: Sequence[str]) -> bool:
+    return any(re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), url) for pattern in patterns)
 
 
 def read_hooks(
@@ -214,7 +276,10 @@ def read_hooks(
         return HookFile(notes=(f"{source} switches its hooks off (disableAllHooks).",))
     variables = tuple((env or {}).items())
     base = Hook("", "", source=source, project=project, folder=folder, env=variables, dialect=dialect)
-    return _hooks_in(raw.get("hooks", {}), base)
+    found = _hooks_in(raw.get("hooks", {}), base)
+    lists = [raw.get(name) for name in ("allowedHttpHookUrls", "httpHookAllowedEnvVars")]
+    urls, names = (tuple(map(str, each)) if isinstance(each, list) else None for each in lists)
+    return replace(found, urls=urls, variables=names)
 
 
 def bundled_hooks(given: PluginHooks) -> HookFile:
@@ -282,8 +347,10 @@ class _Reading:
             return
         for entry in entries:
             kind = entry.get("type", "command") if isinstance(entry, dict) else ""
-            if kind != "command":
-                self._note(f"hooks of type {safe_line(str(kind))[:40] or '?'} are left out: only commands run here.")
+            if kind not in DOES:
+                self._note(f"hooks of type {safe_line(str(kind))[:40] or '?'} are left out: {RUN_HERE}.")
+            elif kind not in EVENTS[event].kinds:
+                self._note(f"hooks of type {kind} never run at {event}: they are left out.")
             elif (hook := self._hook(event, matcher, entry)) is not None:
                 yield hook
 
@@ -294,17 +361,21 @@ class _Reading:
             wrong = ["allowedEnvVars"]
         if not wrong and entry.get("if") and not _CONDITION.fullmatch(entry["if"].strip()):
             wrong = ["if"]
-        if wrong or not entry.get("command") or not all(isinstance(one, str) for one in args or ()):
+        kind: Kind = entry.get("type", "command")
+        does = entry.get(DOES[kind])
+        if kind == "http" and does and urlsplit(does).scheme not in ("http", "https"):
+            wrong = ["url"]
+        if wrong or not does or not all(isinstance(one, str) for one in args or ()):
             self._note(
-                f"a hook of {event} has no usable {wrong[0] if wrong else 'args' if args else 'command'}: it is left out."
+                f"a hook of {event} has no usable {wrong[0] if wrong else 'args' if args else DOES[kind]}: it is left out."
             )
             return None
         gemini = self.base.dialect == "gemini"
-        default = EVENTS[event].timeout
+        default = ASKED_TIMEOUT if kind == "prompt" else EVENTS[event].timeout
         timeout = float(entry["timeout"]) / (1000 if gemini else 1) if "timeout" in entry else default
         return Hook(
             event=event,
-            command=entry["command"],
+            command=does,
             matcher=matcher,
             timeout=timeout if timeout > 0 else TIMEOUT,
             args=None if args is None else tuple(args),
@@ -317,6 +388,10 @@ class _Reading:
             folder=self.base.folder,
             env=self.base.env,
             secrets=tuple(secrets),
+            kind=kind,
+            headers=tuple((str(name), str(value)) for name, value in entry.get("headers", {}).items()),
+            model=entry.get("model", ""),
+            goes_on=entry.get("continueOnBlock", False),
         )
 
     def _note(self, text: str) -> None:

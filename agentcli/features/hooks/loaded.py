@@ -34,6 +34,8 @@ class LoadedHooks:
 
     hooks: tuple[Hook, ...] = ()
     notes: tuple[str, ...] = ()
+    files: tuple[HookFile, ...] = ()
+    """The files with lists of what their HTTP hooks may do."""
 
 
 def user_hooks(project: Project) -> LoadedHooks:
@@ -48,7 +50,8 @@ def project_hooks(project: Project) -> LoadedHooks:
     found = project_files(project.cwd, PROJECT_FILES)
     read = [_read(path, label(path, project.cwd), path.parent.parent) for path in found.paths]
     hooks = tuple(hook for file in read for hook in file.hooks)
-    return LoadedHooks(hooks, (*found.notes, *(note for file in read for note in file.notes)))
+    limits = tuple(limit for file in read for limit in file.files)
+    return LoadedHooks(hooks, (*found.notes, *(note for file in read for note in file.notes)), limits)
 
 
 def _read(path: Path, source: str, folder: Path | None = None) -> LoadedHooks:
@@ -62,7 +65,8 @@ def _parsed(path: Path, source: str, folder: Path | None, _: tuple[int, ...]) ->
     from agentcli.features.hooks.files import read_hooks
 
     found = read_hooks(path, source, project=folder is not None, folder=folder)
-    return LoadedHooks(found.hooks, found.notes)
+    limited = found.urls is not None or found.variables is not None
+    return LoadedHooks(found.hooks, found.notes, (found,) if limited else ())
 
 
 def definitions(project: Project) -> Sequence[Definition]:
@@ -75,8 +79,15 @@ def loaded(project: Project) -> LoadedHooks:
     own, theirs = user_hooks(project), project_hooks(project)
     approved = tuple(hook for hook in theirs.hooks if project.approvals.allows(hook.definition))
     bundled = [*_bundled(project.plugins[0])]
-    hooks = (*own.hooks, *(hook for file in bundled for hook in file.hooks), *approved)
-    return LoadedHooks(hooks, (*own.notes, *(note for file in bundled for note in file.notes), *theirs.notes))
+    hooks: tuple[Hook, ...] = (*own.hooks, *(hook for file in bundled for hook in file.hooks), *approved)
+    notes = (*own.notes, *(note for file in bundled for note in file.notes), *theirs.notes)
+    if limits := (*own.files, *theirs.files):
+        from agentcli.features.hooks.files import within
+
+        for limit in limits:  # each list narrows what the others allow
+            hooks, more = within(hooks, limit)
+            notes = (*notes, *more)
+    return LoadedHooks(hooks, notes)
 
 
 def _bundled(plugins: Sequence[Plugin]) -> Iterator[HookFile]:
@@ -96,6 +107,7 @@ def started(project: Project) -> Sequence[Started]:
         if hook.args is not None
         else Started(f"the hook {hook.event} of {hook.source}", hook.command, hook.folder or project.cwd)
         for hook in loaded(project).hooks
+        if hook.kind == "command"
     ]
     settings = project.config[HookSettings]
     tables = (*settings.commands, {"event": "PreCompress", "command": settings.pre_compress})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import time
 from collections.abc import Callable, Mapping, MutableSet, Sequence
 from dataclasses import field
 from pathlib import Path
@@ -15,9 +16,10 @@ from agentcli.agent.hooks import Verdict
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe_line
-from agentcli.core.tasks import start_task, watch_task
+from agentcli.core.tasks import start_task, until_interrupted, watch_task
 from agentcli.core.text.secrets import holds_secret
 from agentcli.core.text.terminal import console_text
+from agentcli.features.hooks.elsewhere import Ask, HookFailed, judged, posted
 from agentcli.features.hooks.files import PRE_COMPRESS, Hook
 from agentcli.features.hooks.verdict import is_asynchronous, verdict
 from agentcli.system.process import Command, Ended, run_until
@@ -107,11 +109,13 @@ class Runner:
     """The environment of the session."""
     background: MutableSet[asyncio.Task[Ended]] = field(default_factory=WeakSet)
     """Hooks that run in the background."""
+    ask: Ask | None = None
+    """Asks a model for hooks of type `prompt`; None without a session."""
 
     def matching(self, event: HookEvent) -> Sequence[Hook]:
         """Return the hooks that run at this event, each equal command once, in the order of their definitions."""
         found = [hook for hook in self.hooks if hook.matches(event.name, event.subjects) and self.accepts(hook, event)]
-        return [*{(hook.command, hook.args): hook for hook in reversed(found)}.values()][::-1]
+        return [*{(hook.kind, hook.command, hook.args): hook for hook in reversed(found)}.values()][::-1]
 
     async def run(self, event: HookEvent, interrupt: asyncio.Event | None = None) -> Sequence[Ran]:
         """Run the matching hooks, all at once, and wait for them; never raises because of one.
@@ -138,6 +142,8 @@ class Runner:
         }
 
     async def _run(self, hook: Hook, event: HookEvent, interrupt: asyncio.Event) -> Ran:
+        if hook.kind != "command":
+            return await self._run_elsewhere(hook, event, interrupt)
         output, errors = Beginning(self.output), Beginning(self.output)
         argv = ["/bin/sh", "-c", hook.command] if hook.args is None else [hook.command, *hook.args]
         env = self._environment(hook)
@@ -164,6 +170,19 @@ class Runner:
         else:
             why = f"failed ({found.failed})"
         return self._failure(hook, event, why, ended.seconds)
+
+    async def _run_elsewhere(self, hook: Hook, event: HookEvent, interrupt: asyncio.Event) -> Ran:
+        """Send the event to an address, or ask a model about it."""
+        began, given = time.monotonic(), self.input(hook, event)
+        work = judged(hook, given, self.ask) if hook.kind == "prompt" else posted(hook, given, self.base, self.output)
+        try:
+            found = await until_interrupted(interrupt, work, hook.timeout)
+        except HookFailed as error:
+            return self._failure(hook, event, str(error), time.monotonic() - began)
+        seconds = time.monotonic() - began
+        if found is not None or interrupt.is_set():
+            return Ran(hook, found or Verdict(), seconds=seconds)
+        return self._failure(hook, event, f"gave no answer in {hook.timeout:g} seconds", seconds)
 
     async def _ended(self, hook: Hook, command: Command, output: Beginning, interrupt: asyncio.Event) -> Ended | None:
         """Wait for the end of a hook's command; return None for one that runs in the background."""

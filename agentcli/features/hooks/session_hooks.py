@@ -19,10 +19,11 @@ from agentcli.agent.project.places import folders
 from agentcli.core.aliases import known_as
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
-from agentcli.core.event import Event, Noticed, Warned
+from agentcli.core.event import Event, Noticed, UsageReported, Warned
 from agentcli.core.journal import Journal
 from agentcli.core.message import ToolCall, ToolResult
-from agentcli.core.record import Mode
+from agentcli.core.model import Model, ModelSpec
+from agentcli.core.record import FeatureState, Mode
 from agentcli.core.sanitise import safe_line
 from agentcli.core.tasks import run_beside
 from agentcli.core.text.path_pattern import literal
@@ -43,6 +44,7 @@ from agentcli.features.hooks.transcript import Transcript
 from agentcli.features.hooks.verdict import combined
 from agentcli.permissions.facts import by_file, facts_of
 from agentcli.permissions.rules import Rules, parse_rule
+from agentcli.resources import prompt
 from agentcli.system.process import Command, run_until
 from agentcli.system.programs import find_program
 
@@ -55,6 +57,10 @@ TEXT = 10_000
 """Maximum characters of a hook's text that the model sees; the rest stays in a file."""
 _NO_MORE: Mapping[str, str] = MappingProxyType({})
 VARIABLE = "CLAUDE_ENV_FILE"
+COSTS = "hooks"
+"""Feature name of the records with the costs of hooks that ask a model."""
+REPLY = 1_000
+"""Tokens of a model's answer to a hook."""
 _ENVIRONMENT_SECONDS = 10.0
 """Maximum time for the lines of the environment file."""
 _ENVIRONMENT_BYTES = 1_000_000
@@ -74,6 +80,8 @@ class HookPlace:
     workspace: Workspace
     effort: str = ""
     subagent: Subagent | None = None
+    asks: Callable[[str], Model] | None = None
+    """The model that a hook asks, by its name or the cheap one; None without a session. Raises AgentError."""
 
 
 def hooks_of(
@@ -81,11 +89,17 @@ def hooks_of(
     journal: Journal,
     setup: SessionSetup,
     mode: Callable[[], Mode],
-    model: Callable[[], str],
+    model: Callable[[], ModelSpec],
 ) -> SessionHooks:
     """Return these hooks around a session with this journal."""
     workspace, traits, effort = setup.workspace, setup.tools.traits, setup.settings.agent.effort
-    place = HookPlace(journal, workspace.cwd, mode, model, traits, workspace, effort, setup.parent.identity)
+    models = setup.models
+
+    def asks(name: str) -> Model:
+        return models.connect(name) if name else models.summariser(model())
+
+    known = mode, lambda: model().id
+    place = HookPlace(journal, workspace.cwd, *known, traits, workspace, effort, setup.parent.identity, asks)
     return SessionHooks(hooks, place)
 
 
@@ -104,6 +118,7 @@ class SessionHooks(Hooks):
         self._transcript = Transcript(place.journal, place.cwd)
         self._background: WeakSet[asyncio.Task[Any]] = WeakSet()
         self._calls: dict[str, ToolCall] = {}
+        self._spent: list[UsageReported] = []
         self.variables = place.subagent.variables if place.subagent is not None else {}
 
     @property
@@ -254,10 +269,28 @@ class SessionHooks(Hooks):
             env={"CLAUDE_PROJECT_DIR": str(root), **env},
             base=place.workspace.env,
             background=self._background,
+            ask=self._asked if place.asks is not None else None,
         )
         ran = await runner.run(found, interrupt)
         self._last.update((each.hook, each.result) for each in ran)
         return [_bounded(each, call) for each in ran]
+
+    async def _asked(self, question: str, name: str) -> str:
+        """Ask a model for a hook, and record the cost. Raises AgentError."""
+        from agentcli.agent.compaction.summariser import Summariser
+
+        place = self._place
+        assert place.asks is not None
+        model = place.asks(name)
+        summariser = Summariser(model, calls=1, longest=REPLY)
+        request = replace(summariser.request([prompt("hook.md")], question), options={"thinking": False})
+        try:
+            return await summariser.ask(request)
+        finally:
+            if summariser.usage.total:
+                place.journal.append(FeatureState(COSTS, {}, model.spec.name, summariser.usage, summariser.cost))
+            news = summariser.news()
+            self._spent += [replace(one, kind="aside") for one in news if isinstance(one, UsageReported)]
 
     def _facts(self) -> Circumstances:
         place = self._place
@@ -275,7 +308,8 @@ class SessionHooks(Hooks):
     def _outcome(self, name: str, ran: Sequence[Ran], call: ToolCall | None = None) -> Outcome:
         """Combine the verdicts of an event's hooks; cut texts to the length that a model may see."""
         verdict = combined([each.verdict for each in ran])
-        events: list[Event] = [Warned(each.warning) for each in ran if each.warning]
+        spent, self._spent = self._spent, []
+        events: list[Event] = [*spent, *(Warned(each.warning) for each in ran if each.warning)]
         shown = [each for each in ran if each.verdict.message and not _is_shown_anyway(name, each.verdict)]
         events += [Noticed(f"{each.hook.name}: {each.verdict.message}") for each in shown]
         if verdict.blocks and name in EVENTS and not EVENTS[name].can_block:

@@ -14,13 +14,12 @@ from agentcli.core.tool import ToolLimits
 from agentcli.features.web_search.engines import Chosen, Engine, chosen
 from agentcli.features.web_search.provider import ProviderSearch
 from agentcli.program.project import Project
-from agentcli.system.network import target
+from agentcli.system.network import EVERYWHERE, target
 from agentcli.tools.lib.web_request import Page, client_for, exchanged
 from agentcli.tools.web_search import Found, SearchEngine
 
 LARGEST = 2_000_000
 """Maximum bytes of an answer."""
-_EVERYWHERE = ("0.0.0.0/0", "::/0")
 _REFUSED = (401, 403)
 
 
@@ -47,7 +46,7 @@ class AskedEngine:
         self._engine, self._address, self._limits = engine, chosen.address, limits
         self._key = env.get(engine.key_variable, "").strip() if engine.key_variable else ""
         # The user's own engine may be at a private address. No redirect is followed, so nothing else is reached by it.
-        self._allowed = _EVERYWHERE if chosen.own else limits.fetch_addresses
+        self._allowed = EVERYWHERE if chosen.own else limits.fetch_addresses
 
     async def search(self, query: str) -> Found:
         """Return the pages. Raises ToolError."""

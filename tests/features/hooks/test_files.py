@@ -54,8 +54,8 @@ def test_each_event_has_its_time(tmp_path: Path, event: str, seconds: float) -> 
         ({"hooks": {"Stop": [5]}}, 'hooks.json: Stop has an entry without a list "hooks": it is left out.'),
         ({"hooks": {"Stopp": []}}, "Event Stopp is not supported; its hooks never run. Did you mean Stop"),
         (
-            {"hooks": {"Stop": [{"hooks": [{"type": "prompt"}]}]}},
-            "hooks.json: hooks of type prompt are left out: only commands run here.",
+            {"hooks": {"Stop": [{"hooks": [{"type": "agent"}]}]}},
+            "hooks.json: hooks of type agent are left out: only command, http and prompt run here.",
         ),
         (
             {"hooks": {"Stop": [{"hooks": [{"type": "command"}]}]}},

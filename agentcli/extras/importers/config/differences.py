@@ -20,7 +20,7 @@ from agentcli.core.sanitise import display_path, safe_line
 from agentcli.extras.importers.config import home_of
 from agentcli.extras.importers.config.found import Found, read_json, table
 from agentcli.extras.importers.config.import_run import ImportPlan, import_plan
-from agentcli.features.hooks.files import EVENTS, FIELDS
+from agentcli.features.hooks.files import DOES, EVENTS, FIELDS
 from agentcli.features.hooks.loaded import project_hooks
 from agentcli.features.mcp.run import servers_of
 from agentcli.frontends.commands.prompt_files import shadowed
@@ -127,7 +127,7 @@ def _hook_fields(path: Path, source: str) -> Iterator[Compared]:
     """Yield the fields of hooks in a file that have no effect here."""
     for event, groups in table(read_json(path, Found()), "hooks").items():
         entries = [entry for group in _objects(groups) for entry in _objects(group.get("hooks"))]
-        fields = {name for entry in entries if entry.get("type", "command") == "command" for name in entry}
+        fields = {name for entry in entries if entry.get("type", "command") in DOES for name in entry}
         if event in EVENTS and (idle := sorted(fields - {*FIELDS} - _SHOWN_ONLY)):
             yield source, [Difference(f"hook of {event} in {source}", f"no effect here: {', '.join(idle)}")]
 

@@ -17,6 +17,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.json_comments import without_comments
 from agentcli.core.text.secrets import SECRET, holds_secret, mask
+from agentcli.features.hooks.files import DOES, EVENTS, RUN_HERE
 from agentcli.providers.settings import BUILT_IN
 from agentcli.system import regular_file
 from agentcli.system.regular_file import Missing, Unusable
@@ -240,12 +241,27 @@ def hook_groups(raw: Any, source: str, found: Found, events: Mapping[str, str], 
             if not isinstance(hooks, list) or not all(isinstance(hook, Mapping) for hook in hooks):
                 found.skip(source, f"an entry of {event}", "it has no list of hooks")
                 continue
-            commands = [hook for hook in hooks if hook.get("type", "command") == "command"]
-            for hook in hooks:
-                if hook not in commands:
-                    found.skip(source, f"a hook of {event} of type {hook['type']}", "only commands run here")
-            if commands:
-                yield Item("hooks.json", events[event], _group(group, commands, dialect), source)
+            objections = [_no_hook(hook, EVENTS[events[event]].kinds) for hook in hooks]
+            for hook, why in zip(hooks, objections, strict=True):
+                if why:
+                    found.skip(source, f"a hook of {event} of type {hook.get('type', 'command')}", why)
+            if usable := [hook for hook, why in zip(hooks, objections, strict=True) if not why]:
+                yield Item("hooks.json", events[event], _group(group, usable, dialect), source)
+
+
+def _no_hook(hook: Mapping[str, Any], kinds: Collection[str]) -> str:
+    """Return why a hook is not imported; empty if it is."""
+    kind = hook.get("type", "command")
+    if kind not in DOES:
+        return RUN_HERE
+    if kind not in kinds:
+        return "it never runs at this event"
+    if not hook.get(DOES[kind]):
+        return f"it has no {DOES[kind]}"
+    headers = table(hook, "headers").items()
+    if any(name.lower() not in _NO_KEYS and not _VARIABLE.search(str(value)) for name, value in headers):
+        return "its headers need variables that allowedEnvVars lists, not keys"
+    return ""
 
 
 def _group(group: Mapping[str, Any], hooks: Sequence[Mapping[str, Any]], dialect: str) -> Mapping[str, Any]:

@@ -20,6 +20,7 @@ from agentcli.core.text.words import plural
 from agentcli.extras.importers import config as foreign
 from agentcli.extras.importers.config import HOMES, PROGRAMS
 from agentcli.extras.importers.config.found import Found, Item, Target
+from agentcli.features.hooks.files import DOES
 from agentcli.features.hooks.loaded import USER_FILE
 from agentcli.features.mcp.config import parsed
 from agentcli.permissions.rules import Rules, in_own_names, parse_rule
@@ -54,8 +55,8 @@ class Step:
 
 
 def _line(hook: Mapping[str, Any]) -> str:
-    """Return the command line of a hook of a plan."""
-    command = str(hook.get("command"))
+    """Return the command line of a hook of a plan, or what another hook does."""
+    command = str(hook.get(DOES.get(str(hook.get("type", "command")), "command")))
     return shlex.join([command, *map(str, hook["args"])]) if hook.get("args") else command
 
 

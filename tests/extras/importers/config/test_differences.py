@@ -32,7 +32,7 @@ def listed(program: Program) -> tuple[set[str], int, int]:
 PROJECT: dict[str, tuple[Any, str]] = {
     "a hook that is the same": ("settings.json", {"hooks": {"Stop": [hook()]}}, ""),  # type: ignore[dict-item]
     "an event": ("settings.json", {"hooks": {"WorktreeCreate": [hook()]}}, "WorktreeCreate"),
-    "a kind of hook": ("settings.json", {"hooks": {"Stop": [{"hooks": [{"type": "prompt", "prompt": "x"}]}]}}, "only commands run here"),
+    "a kind of hook": ("settings.json", {"hooks": {"Stop": [{"hooks": [{"type": "agent", "prompt": "x"}]}]}}, "only command, http and prompt run here"),
     "a field of a hook": ("settings.json", {"hooks": {"Stop": [hook(once=True, statusMessage="x")]}}, "hook of Stop in .claude/settings.json: no effect here: once"),
     "a deny rule": ("settings.json", {"permissions": {"deny": ["Read(.env)"]}}, ""),
     "an allow rule": ("settings.local.json", {"permissions": {"allow": ["Bash(ls:*)"]}}, ".claude/settings.local.json: bash(ls:*): a project cannot allow"),

@@ -118,12 +118,17 @@ def test_everything_of_claude_code_is_taken_over_or_listed(home: Path) -> None:
 def test_nothing_of_other_programs_is_passed_over_in_silence(home: Path) -> None:
     shared = home.parent / "shared"
     shared.mkdir()
-    command = {"type": "command", "command": "guard"}
+    command, ask = {"type": "command", "command": "guard"}, {"type": "prompt", "prompt": "Done?"}
+    post = {"type": "http", "url": "https://x.org", "headers": {"Authorization": "Bearer abc"}}
     put(
         home / ".claude/settings.json",
         {
             "hooks": {
-                "Stop": [{"hooks": [{"type": "prompt", "prompt": "Done?"}]}, {"hooks": [{"type": "http"}, command]}]
+                "Stop": [
+                    {"hooks": [{"type": "agent", "prompt": "Done?"}]},
+                    {"hooks": [{"type": "http"}, command, ask, post]},
+                ],
+                "SessionStart": [{"hooks": [ask]}],
             },
             "permissions": {"additionalDirectories": [str(shared), "../near", "~/gone"]},
             "statusLine": {},
@@ -140,7 +145,7 @@ def test_nothing_of_other_programs_is_passed_over_in_silence(home: Path) -> None
     put(home / ".claude/CLAUDE.md", "A.")
     put(home / ".gemini/GEMINI.md", "B.")
     plan = taken(home, "claude", "gemini", "codex", "opencode")
-    assert ours(home, "hooks.json")["hooks"] == {"Stop": [{"hooks": [command]}]}
+    assert ours(home, "hooks.json")["hooks"] == {"Stop": [{"hooks": [command, ask]}]}
     config = ours(home, "config.toml")
     assert (config["add_dirs"], config["permissions"]["deny"], "model" in config) == (
         [str(shared)],
@@ -150,8 +155,10 @@ def test_nothing_of_other_programs_is_passed_over_in_silence(home: Path) -> None
     assert [step.item.source for step in plan.steps if step.status == "clash"] == [str(home / ".gemini/GEMINI.md")]
     skipped = "\n".join(plan.skipped)
     for about in (
-        "a hook of Stop of type prompt: only commands run here",
-        "a hook of Stop of type http",
+        "a hook of Stop of type agent: only command, http and prompt run here",
+        "a hook of Stop of type http: it has no url",
+        "a hook of Stop of type http: its headers need variables",
+        "a hook of SessionStart of type prompt: it never runs at this event",
         "folder ../near: it counts from each project",
         f"folder {home}/gone: it does not exist",
         "statusLine: there is no such setting here",
