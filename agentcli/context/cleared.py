@@ -40,6 +40,25 @@ def cleared_input(call: ToolCall) -> ToolCall:
     return _marked_call(call.call_id, call.name, path if isinstance(path, str) else "", lines)
 
 
+def cut_input(call: ToolCall, ends: str) -> ToolCall:
+    """Return a call with the two ends of an input that is too large, and its path."""
+    path = call.input.get("file_path")
+    return ToolCall(call.call_id, call.name, {**({"file_path": path} if isinstance(path, str) else {}), "cut": ends})
+
+
+def input_key(call_id: str) -> str:
+    """Return the key of a call's own input in `Compaction.replaced`."""
+    return f"{call_id}{_INPUT}"
+
+
+def is_input_key(key: str) -> bool:
+    """Return True for a key made by `input_key`."""
+    return key.endswith(_INPUT)
+
+
+_INPUT = ":input"
+
+
 def keeps_input(call: ToolCall) -> bool:
     """Return True if the input may not change.
 

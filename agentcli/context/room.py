@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
 from agentcli.context.policies import compacts_from, plan, plan_prune
-from agentcli.context.policies.plans import Plan, compactable
+from agentcli.context.policies.plans import Plan, compactable, cut_plan
 from agentcli.context.pruning.plan import (
     EditCost,
     Pressure,
@@ -172,22 +172,22 @@ def compactions(window: Callable[[], Window], *, boundary: bool, futile: Callabl
     now = window()
     if not now.settings.autocompact:
         return
-    planned, failed = plan(now), None
+    planned, failed = plan(now), list[Plan]()
     over = now.tokens > now.usable
     if planned.is_due(boundary) and (over or worth_trying(now, futile())):
         yield planned
-        failed = planned
+        failed = [planned]
     for _ in range(MOST_AT_ONCE):
         before, now = now.tokens, window()
         if now.tokens <= now.usable:
             return
         if now.tokens < before:
-            failed = None
-        following = next((each for each in _ways_out(now) if failed is None or not _same(each, failed)), None)
+            failed = []
+        following = next((way for way in _ways_out(now) if not any(_same(way, other) for other in failed)), None)
         if following is None:
             return
         yield following
-        failed = following
+        failed.append(following)
 
 
 def forced(window: Window) -> Plan:
@@ -216,12 +216,13 @@ def _ways_out(window: Window) -> Iterator[Plan]:
     own = plan(window, forced=True)
     if own.does_something:
         yield own
-    if window.settings.policy in (LAST_RESORT, "regions"):
-        return
-    other = plan(replace(window, settings=replace(window.settings, policy=LAST_RESORT)), forced=True)
-    if other.does_something:
-        why = f"The policy {window.settings.policy} can free nothing more, so this compaction is one of {LAST_RESORT}."
-        yield replace(other, reasons=(why, *other.reasons))
+    if window.settings.policy not in (LAST_RESORT, "regions"):
+        other = plan(replace(window, settings=replace(window.settings, policy=LAST_RESORT)), forced=True)
+        if other.does_something:
+            why = f"The policy {window.settings.policy} can free nothing more, so this compaction is one of {LAST_RESORT}."
+            yield replace(other, reasons=(why, *other.reasons))
+    if (cut := cut_plan(window)).does_something:
+        yield cut
 
 
 def _same(one: Plan, other: Plan) -> bool:

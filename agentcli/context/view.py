@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Iterator, Sequence
 
-from agentcli.context.cleared import cleared_input, cleared_result, keeps_input
+from agentcli.context.cleared import cleared_input, cleared_result, cut_input, input_key, is_input_key, keeps_input
 from agentcli.context.inject import injections_first, wrap
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.history import History, added, evolve
@@ -170,6 +170,8 @@ class Lens:
         prunes = [prune.body for prune in history.prunes if isinstance(prune.body, Prune)]
         edits = [self.compaction, *(prune for prune in prunes if not prune.by)]
         self.outcomes = {call: text for prune in prunes for call, text in prune.outcomes.items()}
+        self.replaced = self.compaction.replaced if self.compaction else {}
+        self.cuts_inputs = any(map(is_input_key, self.replaced))
         self.thinking_from = max((getattr(edit, "drop_thinking_before", 0) for edit in edits), default=0)
 
     def messages(self) -> Iterator[ViewMessage]:
@@ -229,7 +231,9 @@ class Lens:
         pinned = record.seq in self.history.pins
         parts = (message.without_thoughts() if record.seq < self.thinking_from else message).parts
         blocks = tuple([Block(part, record.seq, 2, "assistant", record.time, "", pinned) for part in parts])
-        if self.history.cleared_inputs or record.seq < self.history.held_thinking:
+        if self.replaced and (text := self.replaced.get(f"#{record.seq}")) is not None:
+            blocks = _with_text(blocks, text)
+        if self.history.cleared_inputs or self.cuts_inputs or record.seq < self.history.held_thinking:
             blocks = tuple(map(self.spoken, blocks))
         cut = message.stop in ("interrupted", "error", None)
         return ViewMessage(
@@ -241,7 +245,11 @@ class Lens:
         call = block.part
         if isinstance(call, Thinking) and block.seq < self.history.held_thinking:
             return replace(block, part=HIDDEN, cleared=True, held=True, original=call)
-        if not isinstance(call, ToolCall) or call.call_id not in self.history.cleared_inputs:
+        if not isinstance(call, ToolCall):
+            return block
+        if self.cuts_inputs and (ends := self.replaced.get(input_key(call.call_id))) is not None:
+            return replace(block, part=cut_input(call, ends), cleared=True, original=call)
+        if call.call_id not in self.history.cleared_inputs:
             return block
         held = call.call_id in self.history.held
         if not held and keeps_input(call):
@@ -255,7 +263,7 @@ class Lens:
 
     def summarised_reminders(self, blocks: tuple[Block, ...], record: Record) -> tuple[Block, ...]:
         """Return the parts of a prompt, with a summary in place of its reminders if they were summarised."""
-        summary = self.compaction.replaced.get(f"#{record.seq}") if self.compaction else None
+        summary = self.replaced.get(f"#{record.seq}")
         if summary is None:
             return blocks
         block = Block(Text(summary, True, "reminder"), record.seq, 3, "reminder", record.time, compactable=False)
@@ -263,7 +271,7 @@ class Lens:
 
     def result(self, record: Record, result: ToolResult) -> Block:
         call, name, status = result.call_id, result.name, result.status
-        summary = self.compaction.replaced.get(call) if self.compaction else None
+        summary = self.replaced.get(call)
         part = result if summary is None else ToolResult(call, name, status, summary)
         held = call in self.history.held
         cleared = held or (summary is None and call in self.history.cleared)
@@ -284,6 +292,14 @@ class Lens:
             original=original,
             held=held,
         )
+
+
+def _with_text(blocks: Sequence[Block], text: str) -> tuple[Block, ...]:
+    """Return a reply's blocks with this text in place of its own."""
+    first = next((block for block in blocks if isinstance(block.part, Text)), None)
+    kept = (block for block in blocks if block is first or not isinstance(block.part, Text))
+    cut = Text(text)
+    return tuple([replace(block, part=cut, original=block.part) if block is first else block for block in kept])
 
 
 def joined(messages: Iterable[ViewMessage], reply: ViewMessage | None = None) -> Iterator[ViewMessage]:

@@ -161,8 +161,16 @@ def test_a_prompt_that_does_not_fit_is_compacted_though_that_failed_before() -> 
 
 
 def test_if_a_compaction_fails_another_way_is_tried_next_and_the_same_one_is_not() -> None:
-    assert [(plan.policy, plan.trigger) for plan in made(of(FULL))] == [("auto", "hard")]
-    assert [(plan.policy, plan.trigger) for plan in made(of(FULL, "regions"))] == [("regions", "soft")]
+    plan, cut = made(of(FULL))
+    assert (plan.policy, plan.trigger, plan.clipped, bool(cut.clipped), cut.summarised) == (
+        "auto",
+        "hard",
+        (),
+        True,
+        (),
+    )
+    plan, cut = made(of(FULL, "regions"))
+    assert (plan.policy, plan.trigger, cut.policy, bool(cut.clipped)) == ("regions", "soft", "regions", True)
     first, second, *_ = made(of(FULL, "sliding"))
     assert (first.policy, first.trigger, second.policy, second.trigger) == ("sliding", "hard", "auto", "manual")
 
@@ -176,8 +184,12 @@ def test_while_it_gets_smaller_the_way_may_be_the_same() -> None:
 def test_where_a_policy_can_free_nothing_the_last_resort_does_and_says_so() -> None:
     stuck = of(FULL, "sliding", sliding=replace(SETTINGS.sliding, primers=100, trigger=1.0))
     plans = made(stuck)
-    assert [plan.policy for plan in plans] == ["sliding", "auto"]
-    assert plans[-1].reasons[0] == "The policy sliding can free nothing more, so this compaction is one of auto."
+    assert [(plan.policy, bool(plan.clipped)) for plan in plans] == [
+        ("sliding", False),
+        ("auto", False),
+        ("sliding", True),
+    ]
+    assert plans[1].reasons[0] == "The policy sliding can free nothing more, so this compaction is one of auto."
 
 
 def test_a_compaction_that_is_asked_for_is_the_policy_s_own_if_that_frees_something() -> None:

@@ -16,7 +16,7 @@ from agentcli.agent.compaction.snapshot import Brief, SummaryResult, finished, s
 from agentcli.agent.compaction.summariser import NO_SUMMARY, Interrupted, Summariser, Unusable
 from agentcli.agent.hooks import NOTHING, Hooks, Outcome
 from agentcli.context.compaction.carryover import pins_report
-from agentcli.context.compaction.record import Summary, SummaryTask, clipped_outputs, prepare, shrinkage, to_record
+from agentcli.context.compaction.record import Summary, SummaryTask, clipped_parts, prepare, shrinkage, to_record
 from agentcli.context.compaction_settings import SnapshotSettings
 from agentcli.context.policies import plan
 from agentcli.context.policies.plans import Plan
@@ -150,7 +150,7 @@ class CompactionRun:
         interrupt = self._summariser.interrupt
         if interrupt and interrupt.is_set():
             raise Interrupted
-        cut = clipped_outputs(task)
+        cut = clipped_parts(task)
         if not task.plan.summarised:
             return SummaryResult(Summary(replaced=cut)), ""
         try:

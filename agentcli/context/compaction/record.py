@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
+from agentcli.context.cleared import input_key
 from agentcli.context.compaction.carryover import (
     former_compaction,
     skills_in_use,
@@ -27,6 +28,7 @@ from agentcli.context.snapshot.reconcile import ledger_lines
 from agentcli.context.snapshot.state import Shown, failed_tests, healed_tests, state_only, without_todo
 from agentcli.context.snapshot.transcript import sources
 from agentcli.context.snapshot.verify import MARK, Evidence
+from agentcli.context.tokens.counter import as_text
 from agentcli.context.view import Block, View, ViewMessage, is_answer, replaced_key
 from agentcli.context.window import Window
 from agentcli.core.dataclass import dataclass, replace
@@ -217,17 +219,30 @@ def prepare(plan: Plan, history: History, window: Window, cwd: str = "", earlier
     return SummaryTask(plan, policy, history, window, legible, known, words, pins, answer, skills_in_use(gone, window))
 
 
-def clipped_outputs(prepare: SummaryTask) -> dict[str, str]:
-    """Return the outputs that a plan cuts to their two ends, by call id.
+def clipped_parts(prepare: SummaryTask) -> dict[str, str]:
+    """Return the outputs, inputs and texts that a plan cuts to their two ends, by their keys in `Plan.clipped`.
 
     Each has the call that shows all of it.
     """
-    longest = prepare.window.settings.auto.clipped * _CHARACTERS
-    going = set(prepare.plan.clipped)
+    longest, going = prepare.window.settings.auto.clipped * _CHARACTERS, set(prepare.plan.clipped)
+    found: dict[str, list[str]] = {}
+    hows: dict[str, str] = {}
+    for block in prepare.view.blocks if going else ():
+        match block.part:
+            case ToolResult(call_id, output=text):
+                key, how = call_id, f'id="{call_id}"'
+            case ToolCall(call_id, _, given):
+                key, text, how = input_key(call_id), as_text(given), f'id="{call_id}", role="input"'
+            case Text(text) if block.source == "assistant":
+                key, how = f"#{block.seq}", f'id="{block.seq}"'
+            case _:
+                continue
+        if key in going:
+            found.setdefault(key, []).append(text)
+            hows[key] = how
     return {
-        block.tool_use_id: f'{truncate_middle(block.part.output, longest)}\n[recall(id="{block.tool_use_id}") shows all of it]'
-        for block in prepare.view.blocks
-        if block.tool_use_id in going and isinstance(block.part, ToolResult)
+        key: f"{truncate_middle(chr(10).join(texts), longest)}\n[recall({hows[key]}) shows all of it]"
+        for key, texts in found.items()
     }
 
 
@@ -239,6 +254,7 @@ def to_record(prepare: SummaryTask, summary: Summary, trigger: Trigger) -> Compa
     replaced = dict(former.replaced) if former else {}
     if replaced:
         alive = {key for block in prepare.view.blocks for key in (block.tool_use_id, f"#{block.seq}")}
+        alive |= {input_key(call.call_id) for message in prepare.view.messages for call in message.calls}
         replaced = {call: text for call, text in replaced.items() if call in alive}
     covers = (min(plan.summarised, default=0), max(plan.summarised, default=0))
     kept_from = plan.split if plan.split is not None else history.last_seq + 1

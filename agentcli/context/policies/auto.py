@@ -6,7 +6,7 @@ It can also divide one long turn, and never loses the user's words or pins.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, chain
 
 from agentcli.context.compaction.carryover import carried_tokens, verbatim_answer, verbatim_pins, verbatim_prompts
@@ -18,8 +18,10 @@ from agentcli.context.policies.plans import (
     keep_all,
     opens_step,
     opens_turn,
+    outputs,
     recent_from,
     split_plan,
+    too_large,
 )
 from agentcli.context.pruning.plan import (
     EditCost,
@@ -34,7 +36,7 @@ from agentcli.context.settings import ContextSettings
 from agentcli.context.view import View, ViewMessage
 from agentcli.context.window import Window, output_ratio
 from agentcli.core.dataclass import replace
-from agentcli.core.message import Thinking, ToolResult
+from agentcli.core.message import Thinking
 from agentcli.core.record import Prune
 
 POLICY = "auto"
@@ -185,7 +187,7 @@ def _planned(trigger: PlanTrigger, window: Window) -> Plan:
     queued = _queued(window, messages[at:])
     floor -= queued.tokens
     excess = floor - aim if floor > limits.hard else 0
-    clipped = _too_large(window, messages[at:], excess, queued.call_ids)
+    clipped = too_large(window, messages[at:], excess, queued.call_ids)
     floor -= sum(clipped.values())
     if not at and not clipped:
         why = f"Not enough to compact yet ({before:,} tokens)."
@@ -200,7 +202,7 @@ def _planned(trigger: PlanTrigger, window: Window) -> Plan:
     proposed = split_plan(POLICY, trigger, window, at, summary + carried, *reasons)
     return replace(
         proposed,
-        cleared=(*queued.call_ids, *clipped),
+        cleared=(*queued.call_ids, *outputs(clipped)),
         cleared_inputs=queued.inputs,
         clipped=tuple(clipped),
         tokens_after_estimate=max(0, proposed.tokens_after_estimate - sum(clipped.values()) - queued.tokens),
@@ -255,31 +257,6 @@ def _queued(window: Window, kept: Sequence[ViewMessage]) -> Prune:
     return prune or nothing_queued
 
 
-def _too_large(window: Window, kept: Sequence[ViewMessage], excess: int, spared: Container[str]) -> dict[str, int]:
-    """Return the largest outputs to cut, except `spared` ones, with the tokens that each frees.
-
-    Together they free at least `excess` tokens, if enough outputs can be cut.
-    """
-    settings = window.settings
-    outputs = [
-        (window.size(block) - settings.auto.clipped, block.tool_use_id)
-        for message in kept
-        for block in message.blocks
-        if isinstance(block.part, ToolResult)
-        and block.tool_use_id not in spared
-        and not (block.pinned or block.cleared)
-        and block.source == "tool"
-        and block.part.name not in settings.prune.protected_tools
-    ]
-    chosen: dict[str, int] = {}
-    for freed, call_id in sorted(outputs, reverse=True):
-        if excess <= 0 or freed <= settings.auto.clipped:
-            break
-        chosen[call_id] = freed
-        excess -= freed
-    return chosen
-
-
 def _carried(window: Window, summarised: Sequence[ViewMessage]) -> int:
     """Return the tokens that a summary carries verbatim.
 
@@ -323,8 +300,9 @@ def _what(messages: Sequence[ViewMessage], at: int, clipped: dict[str, int], que
     if queued.cleared:
         lines.append(f"Will clear {cleared_in_words(queued)} of what stays ({queued.tokens:,} tokens).")
     if clipped:
+        which = "outputs" if len(outputs(clipped)) == len(clipped) else "outputs, inputs and texts"
         lines.append(
-            f"Will cut {len(clipped)} outputs of the newest steps to their two ends: they alone are too large."
+            f"Will cut {len(clipped)} {which} of the newest steps to their two ends: they alone are too large."
         )
     return tuple(lines)
 

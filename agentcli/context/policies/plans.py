@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import Literal
 
+from agentcli.context.cleared import input_key, is_input_key, keeps_input
 from agentcli.context.view import View, ViewMessage
 from agentcli.context.window import Window
 from agentcli.core.dataclass import dataclass
+from agentcli.core.message import Text, ToolCall, ToolResult
+from agentcli.core.text.words import plural
 
 PlanTrigger = Literal["soft", "hard", "overflow", "manual"]
 
@@ -39,7 +42,11 @@ class Plan:
     A group contains call ids, and `#seq` for the reminders of a record.
     """
     clipped: tuple[str, ...] = ()
-    """Entries of `cleared` whose outputs keep their two ends, because they are new and merely too large."""
+    """What keeps only its two ends, because it is new and merely too large.
+
+    An entry is a call id for an output, `input_key` for an input, or `#seq` for a reply's text. Outputs are also in
+    `cleared`.
+    """
     primers: tuple[int, ...] = field(default=())
     """For `sliding`: seqs from before `split` that stay verbatim in front of the summary."""
     cleared_inputs: tuple[str, ...] = ()
@@ -115,6 +122,64 @@ def without_current(messages: Sequence[ViewMessage]) -> Sequence[ViewMessage]:
 def pinned(messages: Iterable[ViewMessage]) -> tuple[int, ...]:
     """Return the pinned records of the messages."""
     return tuple(sorted({block.seq for message in messages for block in message.blocks if block.pinned}))
+
+
+def too_large(window: Window, kept: Sequence[ViewMessage], excess: int, spared: Container[str] = ()) -> dict[str, int]:
+    """Return what to cut to its two ends, except `spared` outputs, with the tokens that each frees.
+
+    Together they free at least `excess` tokens, if enough can be cut. The largest go first, and outputs before what the
+    model wrote itself.
+    """
+    chosen: dict[str, int] = {}
+    for found in (_outputs, _written) if excess > 0 else ():
+        sizes = [(size - window.settings.auto.clipped, key) for key, size in found(window, kept) if key not in spared]
+        for freed, key in sorted(sizes, reverse=True):
+            if excess <= 0 or freed <= window.settings.auto.clipped:
+                break
+            chosen[key] = freed
+            excess -= freed
+    return chosen
+
+
+def outputs(cuts: Iterable[str]) -> tuple[str, ...]:
+    """Return those of the cut parts that are outputs."""
+    return tuple(key for key in cuts if not (is_input_key(key) or key.startswith("#")))
+
+
+def _outputs(window: Window, kept: Sequence[ViewMessage]) -> Iterator[tuple[str, int]]:
+    """Yield the outputs that may be cut, with their sizes."""
+    for block in (block for message in kept for block in message.blocks):
+        if not isinstance(block.part, ToolResult) or block.source != "tool" or block.pinned or block.cleared:
+            continue
+        if block.part.name not in window.settings.prune.protected_tools:
+            yield block.tool_use_id, window.size(block)
+
+
+def _written(window: Window, kept: Sequence[ViewMessage]) -> Iterator[tuple[str, int]]:
+    """Yield the model's own texts and inputs of calls that may be cut, with their sizes."""
+    for message in kept:
+        texts = [block for block in message.blocks if isinstance(block.part, Text) and block.source == "assistant"]
+        if texts and not any(block.pinned or block.original or block.part.meta for block in texts):  # type: ignore[union-attr]
+            yield f"#{texts[0].seq}", sum(map(window.size, texts))
+        for block in message.blocks:
+            call = block.part
+            if isinstance(call, ToolCall) and not (block.pinned or block.cleared or keeps_input(call)):
+                yield input_key(call.call_id), window.size(block)
+
+
+def cut_plan(window: Window) -> Plan:
+    """Return the plan to cut the largest parts of the view, for a prompt that nothing else makes fit."""
+    planned = keep_all(window.settings.policy, window, trigger="hard")
+    cuts = too_large(window, compactable(window.view), window.tokens - window.limits.hard)
+    if not cuts:
+        return planned
+    return replace(
+        planned,
+        cleared=outputs(cuts),
+        clipped=tuple(cuts),
+        tokens_after_estimate=max(0, window.tokens - sum(cuts.values())),
+        reasons=(f"Will cut {plural(len(cuts), 'part')} to the two ends: nothing else makes the prompt fit.",),
+    )
 
 
 def keep_all(policy: str, window: Window, *reasons: str, trigger: PlanTrigger | None = None) -> Plan:

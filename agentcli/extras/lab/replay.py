@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, cast
 
 from agentcli.context.assemble import assemble
-from agentcli.context.compaction.record import Summary, SummaryTask, clipped_outputs, prepare, shrinkage, to_record
+from agentcli.context.compaction.record import Summary, SummaryTask, clipped_parts, prepare, shrinkage, to_record
 from agentcli.context.context_editing import as_shown
 from agentcli.context.invariants import check
 from agentcli.context.ledger.command_results import outcome
@@ -40,7 +40,7 @@ LONGEST = 60_000
 
 def summary_of(task: SummaryTask) -> Summary:
     """Write the summary of a task; repeatable and free of charge."""
-    clipped = clipped_outputs(task)
+    clipped = clipped_parts(task)
     if task.policy.form == "regions":
         return Summary(replaced=clipped | _regions(task))
     if not task.plan.summarised:

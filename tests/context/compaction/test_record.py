@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.context.compaction.record import Summary, SummaryTask, clipped_outputs, prepare, shrinkage, to_record
+from agentcli.context.compaction.record import Summary, SummaryTask, clipped_parts, prepare, shrinkage, to_record
 from agentcli.context.policies.plans import Plan
 from agentcli.context.settings import AutoSettings, ContextSettings, SnapshotSettings
 from agentcli.context.snapshot.form import Snapshot
@@ -218,7 +218,7 @@ def test_an_output_that_is_clipped_keeps_three_characters_for_each_of_its_tokens
     story.reads("b", "y" * 31)
     story.reads("c", "z" * 31)
     settings = ContextSettings(auto=AutoSettings(clipped=10))
-    cut = clipped_outputs(task_of(story, plan(clipped=("call_1", "call_2")), settings))
+    cut = clipped_parts(task_of(story, plan(clipped=("call_1", "call_2")), settings))
     assert set(cut) == {"call_1", "call_2"}
     assert cut["call_1"] == "x" * 30 + '\n[recall(id="call_1") shows all of it]'
     assert "y" * 31 not in cut["call_2"]

@@ -94,6 +94,37 @@ def test_what_only_another_policy_can_free_is_compacted_by_it_and_the_record_nam
     assert {body.policy for body in bodies if isinstance(body, Compaction)} == {named}
 
 
+@each_row("policy", ["auto", "regions"])
+def test_an_output_a_call_or_a_reply_larger_than_the_window_is_cut_to_its_ends(
+    policy: PolicyName, tmp_path: Path
+) -> None:
+    long = "print('a line of code in a long file', 12345)\n" * 400
+    replies = [
+        say("Read it.", call("read", file_path="f1.txt")),
+        say("", call("bash", command=f"true <<'END'\n{long}END")),
+        say("", call("write", file_path="long.py", content=long)),
+        say(f"FIRST {long} LAST", call("read", file_path="f2.txt")),
+    ]
+    for n in (1, 2):
+        (tmp_path / f"f{n}.txt").write_text("".join(LINE.format(line) for line in range(3_000)))
+    spec = replace(DEMO, window=8_000, max_output=2_000)
+    asked: list[Request] = []
+
+    def reply(request: Request) -> Reply:
+        asked.append(request)
+        return replies.pop(0) if replies else say("Done.")
+
+    context = ContextSettings(policy=policy)
+    session = open_session(
+        tmp_path, (), model=spec, mode="yolo", context=context, wrapped=lambda _: ScriptedModel(spec, reply)
+    )
+    play(session, 2)
+    shown = [part for request in asked for message in request.messages for part in message.parts]
+    assert any('role="input") shows all of it' in str(getattr(part, "input", "")) for part in shown)
+    assert any(getattr(part, "text", "").startswith("FIRST print") and "shows all of it" in part.text for part in shown)  # type: ignore[union-attr]
+    assert (tmp_path / "long.py").read_text() == long
+
+
 @each_row("policy", POLICIES)
 def test_a_prompt_that_the_provider_finds_too_long_is_compacted_within_its_only_turn(
     policy: PolicyName, tmp_path: Path
