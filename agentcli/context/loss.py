@@ -149,7 +149,12 @@ def priced(window: Window) -> LossSettings:
         loss,
         recall_price=loss.recall_price or recall_cost(loss.prompt_tokens, window),
         carry_price=loss.carry_price or window.limits.price_ratios[1],
+        names_tokens=min(loss.names_tokens, int(window.usable * _NAMES)),
     )
+
+
+_NAMES = 0.01
+"""Largest list of names in a snapshot, as a share of the usable window."""
 
 
 def expected_recalls(window: Window, gone: Iterable[int]) -> float:

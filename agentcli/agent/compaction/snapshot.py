@@ -11,10 +11,10 @@ from typing import Any
 
 from agentcli.agent.compaction.summariser import Summariser, Unusable
 from agentcli.context.assemble import assemble
+from agentcli.context.compaction.carryover import carried_tokens
 from agentcli.context.compaction.record import Summary, SummaryTask
 from agentcli.context.compaction_settings import SnapshotSettings
 from agentcli.context.inject import wrap
-from agentcli.context.policies.plans import compactable
 from agentcli.context.snapshot.form import Snapshot, fitting_rules, flaws, parse, render, trimmed, uncited
 from agentcli.context.snapshot.items import Delta, Sources, apply, numbered, parse_items
 from agentcli.context.snapshot.reconcile import merged
@@ -38,6 +38,8 @@ KEPT = "kept"
 """Tag of the steps that stay."""
 _KEPT_STEP = 300
 """Characters of each text of such a step that the summariser reads."""
+_FLOOR = 2_500
+"""Tokens that any snapshot may have while the view with it is below half of the usable window."""
 ORDER_ITEMS = "First, reason in your scratchpad. Then, generate the <state_snapshot> as <snapshot_items>."
 
 
@@ -65,6 +67,15 @@ class Brief:
     def longest(self) -> int:
         """The longest snapshot, in characters."""
         return self.characters(int(self.window.usable * self.form.share))
+
+    def longest_beside(self, task: SummaryTask) -> int:
+        """Return the longest snapshot, in characters.
+
+        It is at least `_FLOOR` tokens if the view with it stays below half of the window.
+        """
+        kept = sum(map(self.window.counter.message, task.stays)) + carried_tokens(task.user_words, self.window.counter)
+        room = self.window.usable // 2 - self.window.counter.head - kept
+        return max(self.longest, self.characters(max(0, min(_FLOOR, room))))
 
     def characters(self, tokens: int) -> int:
         """About how long a text of so many tokens is."""
@@ -140,10 +151,10 @@ async def snapshot(task: SummaryTask, brief: Brief, summariser: Summariser) -> S
     Raises ModelError and Unusable if not even the first piece could be summarised, and Interrupted.
     """
     so_far, evidence, note = task.former_snapshot, task.evidence(), ""
-    sources = Sources(task.gone, evidence)
+    sources = Sources((*task.gone, *task.stays), evidence)
     struck: list[Struck] = []
     crowded: list[str] = []
-    pieces = chunks(task, brief, summariser)
+    pieces, mark = chunks(task, brief, summariser), _marks(task)
     for number, piece in enumerate(pieces, 1):
         ask = _Asking(task, brief, summariser, so_far, piece, whole=len(pieces) == 1)
         try:
@@ -153,7 +164,8 @@ async def snapshot(task: SummaryTask, brief: Brief, summariser: Summariser) -> S
                 raise
             note = f"part {number} of {len(pieces)} could not be summarised ({error})"
             break
-        checked, gone = apply(reply.delta, so_far, sources) if reply.delta else verified(reply.whole, evidence)
+        delta = reply.delta
+        checked, gone = apply(delta, so_far, sources) if delta else verified(reply.whole, evidence, in_place=mark)
         struck += gone
         so_far = _joined(checked, so_far, crowded, task, brief)
     if so_far is None:
@@ -167,13 +179,18 @@ def settled_snapshot(checked: Snapshot, struck: Sequence[Struck], task: SummaryT
     return _result(_joined(checked, task.former_snapshot, crowded, task, brief), struck, crowded, "", task, brief)
 
 
+def _marks(task: SummaryTask) -> bool:
+    """Return True if a policy of another program shows the summary as it is, with marks."""
+    return not task.policy.items
+
+
 def _joined(
     checked: Snapshot, so_far: Snapshot | None, crowded: list[str], task: SummaryTask, brief: Brief
 ) -> Snapshot:
     """Return the snapshot so far with a verified one; knowledge without room is added to `crowded`."""
-    short = _moderate(checked, int(brief.longest * brief.form.knowledge_share))
+    short = _moderate(checked, int(brief.longest_beside(task) * brief.form.knowledge_share))
     crowded += checked.knowledge[len(short.knowledge) :]
-    return merged(short, so_far, task.ledger, brief.form)
+    return merged(short, so_far, task.ledger, brief.form, mark=_marks(task))
 
 
 def _result(
@@ -183,7 +200,9 @@ def _result(
     whole = task.priced(combined)
     text = finished(whole, brief, task)
     left = (*crowded, *(item for item in (*whole.knowledge, *whole.plan, *whole.actions) if uncited(item) not in text))
-    return SummaryResult(Summary(text, note=note), tuple(struck), tuple(map(redact, map(uncited, left))))
+    return SummaryResult(
+        Summary(text, note=note, obsolete=combined.obsolete), tuple(struck), tuple(map(redact, map(uncited, left)))
+    )
 
 
 def _moderate(snapshot: Snapshot, characters: int) -> Snapshot:
@@ -210,7 +229,7 @@ def finished(snapshot: Snapshot, brief: Brief, task: SummaryTask) -> str:
         unverified=_clean(snapshot.unverified, brief),
         names=_clean(snapshot.names, brief),
     )
-    return render(trimmed(clean, brief.longest), shells=not task.policy.priced)
+    return render(trimmed(clean, brief.longest_beside(task)), shells=not task.policy.priced)
 
 
 def _clean(section: Sequence[str], brief: Brief) -> tuple[str, ...]:
@@ -270,8 +289,7 @@ class _Asking:
 
     def _stays(self) -> str:
         """Return the steps after the split, shortened: their content is neither repeated nor open."""
-        going = {message.seq for message in self.task.gone}
-        steps = [message for message in compactable(self.task.view) if message.seq not in going]
+        steps = self.task.stays
         left, shown = self.brief.characters(_kept_tokens(self.brief, self.summariser)), list[str]()
         for message in reversed(steps):
             text = recite(message, _KEPT_STEP, _KEPT_STEP)

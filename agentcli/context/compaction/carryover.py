@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 
 from agentcli.context.inject import wrap
 from agentcli.context.ledger.standing_rules import plain_lines, sentences, sets_rule
@@ -15,6 +16,7 @@ from agentcli.context.window import Window
 from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.record import Compaction, VerbatimText
 from agentcli.core.text.truncate import truncate_middle
+from agentcli.core.tool import UNKNOWN
 
 SKILL_TOKENS, SKILLS_TOKENS = 5_000, 25_000
 """Tokens of one skill's body, and of all of them, that a compaction carries."""
@@ -25,27 +27,79 @@ def verbatim_prompts(summarised: Sequence[ViewMessage], window: Window) -> tuple
 
     All share one budget, `keep_user_tokens`, counted as a view shows them. The very first and the newest prompt always
     stay; long ones are cut in the middle. Newer prompts come before older ones. Those before the newest
-    `whole_user_share` of the window are shortened to one line, still older ones to their standing sentences.
+    `whole_user_share` of the window keep their standing sentences. If there is room, the newer of them keep their
+    beginning, too.
     """
-    settings, usable = window.settings, window.usable
+    settings, usable, counter = window.settings, window.usable, window.counter
     budget = min(settings.keep_user_tokens, int(usable * settings.keep_user_share))
     longest = int(max(budget, _LEAST_BUDGET) * settings.keep_piece_share)
-    every = [_both_ends(piece, window.counter, longest) for piece in _prompts(summarised, window.view)]
+    every = [_both_ends(piece, counter, longest) for piece in _prompts(summarised, window.view)]
     chosen = {piece.seq: piece for piece in (*every[:1], *every[-1:])}
-    budget -= carried_tokens(chosen.values(), window.counter)
+    budget -= carried_tokens(chosen.values(), counter)
     share = left = int(usable * settings.whole_user_share)
+    older: list[VerbatimText] = []
+    begins: list[VerbatimText] = []
     for piece in reversed(every):
         if piece.seq in chosen:
             continue
-        left -= carried_tokens([piece], window.counter)
-        short = piece if left >= 0 else folded(piece) if left >= -share else standing(piece)
-        if short is None:
-            continue
-        budget -= carried_tokens([short], window.counter)
+        left -= (size := carried_tokens([piece], counter))
+        if left >= 0 and size <= budget:
+            chosen[piece.seq] = piece
+            budget -= size
+        else:
+            older.append(piece)
+            begins += [folded(piece)] if left >= -share else []
+    for short in chain(_standing_pieces(older, window), begins):
+        former = [chosen[short.seq]] if short.seq in chosen else []
+        budget -= carried_tokens([short], counter) - carried_tokens(former, counter)
         if budget < 0:
             break
-        chosen[piece.seq] = short
+        chosen[short.seq] = short
     return tuple(chosen[seq] for seq in sorted(chosen))
+
+
+def _standing_pieces(newest_first: Iterable[VerbatimText], window: Window) -> Iterator[VerbatimText]:
+    """Yield the prompts as their standing sentences, without those that a newer one repeats with other numbers."""
+    said: set[str] = set()
+    edited = _Edited(window)
+    for piece in newest_first:
+        stays = []
+        for sentence in _standing(piece.text.partition(_WHOLE)[0].replace(_CUT, "\n")):
+            key = " ".join(_WORD.findall(sentence.casefold()))
+            if key not in said and not edited.since(piece.seq, sentence):
+                stays.append(sentence)
+            said.add(key)
+        if stays:
+            yield _shortened(piece, stays)
+
+
+class _Edited:
+    """Files that were edited, found by the ends of their paths. A sentence that names one was a task, and is done."""
+
+    def __init__(self, window: Window) -> None:
+        self._window = window
+        self._newest: dict[str, int] | None = None
+
+    def since(self, seq: int, sentence: str) -> bool:
+        """Return True if a file that the sentence names was edited after this record."""
+        named = _PATH.findall(sentence)
+        if named and self._newest is None:
+            self._newest = {
+                "/".join(parts[n:]): last
+                for path, last in self._edits()
+                for parts in (path.split("/"),)
+                for n in range(len(parts))
+            }
+        return any((self._newest or {}).get(path.removeprefix("./"), 0) > seq for path in named)
+
+    def _edits(self) -> Iterator[tuple[str, int]]:
+        former, traits = former_compaction(self._window.view), self._window.traits
+        facts = ((former.ledger if former else {}).get("files") or ())[-_FILES:]
+        yield from ((fact["path"], fact["last"]) for fact in facts if fact.get("edits") or fact.get("deleted"))
+        for message in self._window.view.messages:
+            for call in message.calls:
+                if traits.get(call.name, UNKNOWN).edits_files and (path := call.input.get("file_path")):
+                    yield str(path), message.seq
 
 
 def _prompts(summarised: Sequence[ViewMessage], view: View) -> Sequence[VerbatimText]:
@@ -58,49 +112,52 @@ def _prompts(summarised: Sequence[ViewMessage], view: View) -> Sequence[Verbatim
 
 
 def folded(piece: VerbatimText) -> VerbatimText:
-    """Return a prompt as its beginning and its standing sentences, verbatim; a short one unchanged.
+    """Return a prompt as its beginning and its standing sentences, verbatim; unchanged if that is not shorter.
 
     It names the record that contains all of it. Its rules are not repeated: a snapshot contains all of them.
     """
     if len(piece.text) <= _FOLDED or _WHOLE in piece.text:
         return piece
-    line = " ".join(piece.text.split())
+    line = _CUT.join(filter(None, (" ".join(line.split()) for line in piece.text.splitlines())))
     begins = line[:_FOLDED].rsplit(" ", 1)[0]
-    stays = [said for said in _standing(piece.text) if said[: _FOLDED // 2] not in begins]
-    return replace(piece, text=" … ".join((begins, *stays, f"{_WHOLE}{piece.seq} holds all of it]")))
+    stays = [said for said in _standing(piece.text) if said not in begins]
+    # A standing sentence that would be cut is not part of the beginning.
+    begins = line[: min((len(begins), *(line.find(said) for said in stays if said in line)))]
+    short = _shortened(piece, [*filter(None, [begins.removesuffix(_CUT).rstrip(" …")]), *stays])
+    return short if len(short.text) < len(piece.text) else piece
 
 
-def standing(piece: VerbatimText) -> VerbatimText | None:
-    """Return a prompt as its sentences that are neither a question nor a task of that time.
-
-    Return None if it has none.
-    """
-    stays = _standing(piece.text.partition(_WHOLE)[0])
-    return replace(piece, text=" … ".join((*stays, f"{_WHOLE}{piece.seq} holds all of it]"))) if stays else None
+def _shortened(piece: VerbatimText, parts: Sequence[str]) -> VerbatimText:
+    return replace(piece, text=_CUT.join((*parts, f"{_WHOLE}{piece.seq} holds all of it]")))
 
 
 @lru_cache(4_096)
 def _standing(text: str) -> Sequence[str]:
-    """Return the sentences that ask nothing and mention nothing of that time's work.
+    """Return the sentences that ask nothing and name no symbol.
 
     They may apply to all work. Rules are omitted, as are pasted lines and lines of a document.
     """
     found = [" ".join(said.split()) for line in plain_lines(text) for said in sentences(line)]
     plain = [said for said in found if len(said) <= _FOLDED * 2 and not said.endswith(("?", "？", ":", "："))]
-    stays = [said for said in plain if _WORDED.search(said) and not _NAMED.search(said) and not sets_rule(said)]
+    worded = (said for said in plain if _WORDED.search(said) and not sets_rule(said))
+    stays = [said for said in worded if not _NAMED.search(_PATH.sub("it", said))]
     return tuple(dict.fromkeys(stays))[:_STANDING]
 
 
 _STANDING = 4
 """Maximum standing sentences of one prompt: a prompt with more is a document."""
 _WORDED = re.compile(r"\w+\W+\w+\W+\w+|[\u3040-\u9fff\uac00-\ud7af]{4}")
-_NAMED = re.compile(r"`|\w[/\\_]\w|\w\.\w|[a-z][A-Z]|#\d|^\W|https?:")
-"""Sign of a path, a symbol, a record or a line of a list."""
+_PATH = re.compile(r"(?:[\w.@-]+/)+[\w.@-]*\w|\w[\w-]*\.[A-Za-z]\w*\b(?!\()")
+_NAMED = re.compile(r"`|\w[\\_]\w|\w\(|[a-z][A-Z]|#\d|^\W|https?:")
+"""Sign of a symbol, a record or a line of a list."""
+_WORD = re.compile(r"[^\W\d]{2,}")
+_FILES = 300
+"""Newest files of a former ledger that are looked at."""
 _LEAST_BUDGET = 400
 """Minimum budget, in tokens, of which the first and the newest prompt have their share."""
 _FOLDED = 100
 """Characters kept of a prompt that is folded."""
-_WHOLE = "[record #"
+_WHOLE, _CUT = "[record #", " … "
 
 
 def carried_tokens(pieces: Iterable[VerbatimText], counter: TokenCounter) -> int:
@@ -136,7 +193,8 @@ def verbatim_answer(summarised: Sequence[ViewMessage], window: Window) -> Verbat
     if all(message.seq != each.seq for each in summarised):
         return None
     piece = VerbatimText(message.seq, message.turn, message.answer)
-    return _both_ends(piece, window.counter, window.settings.keep_answer_tokens, "too long to be kept beside a summary")
+    longest = min(window.settings.keep_answer_tokens, int(window.usable * window.settings.keep_user_share))
+    return _both_ends(piece, window.counter, longest, "too long to be kept beside a summary")
 
 
 def skills_in_use(summarised: Sequence[ViewMessage], window: Window) -> tuple[VerbatimText, ...]:

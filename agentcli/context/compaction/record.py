@@ -16,6 +16,7 @@ from agentcli.context.compaction.carryover import (
     verbatim_prompts,
 )
 from agentcli.context.compaction_settings import SnapshotSettings
+from agentcli.context.ledger.decisions import fitting_decisions
 from agentcli.context.ledger.ledger import Ledger, fold_ledger, from_json, to_json
 from agentcli.context.loss import priced
 from agentcli.context.policies import Policy, policy_named
@@ -24,7 +25,7 @@ from agentcli.context.snapshot.anchors import Source
 from agentcli.context.snapshot.changed_code import Edit, changed_code, changed_paths, edits
 from agentcli.context.snapshot.form import ROOT, Snapshot, items, parse, uncited
 from agentcli.context.snapshot.items import worthwhile
-from agentcli.context.snapshot.reconcile import ledger_lines
+from agentcli.context.snapshot.reconcile import ledger_lines, standing_decisions
 from agentcli.context.snapshot.state import Shown, failed_tests, healed_tests, state_only, without_todo
 from agentcli.context.snapshot.transcript import sources
 from agentcli.context.snapshot.verify import MARK, Evidence
@@ -44,8 +45,12 @@ _CHARACTERS = 3
 
 _CHANGED_FILES = 12
 """Most edited files whose present text is read."""
-_DECISIONS = 12
-"""Tokens of the usable window for each character of the model's decisions."""
+_DECISIONS, _LEAST_DECISIONS = 12, 900
+"""Tokens of the usable window for each character of the model's decisions, and characters for them in any window."""
+
+
+REPEATED = "[The answer below says this again.]"
+"""Text in place of an answer that a later answer of its turn repeats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,8 @@ class SummaryTask:
     def form(self) -> SnapshotSettings:
         """Size limits of a snapshot; the model's decisions take a few per cent of the window at most."""
         form = self.window.settings.snapshot
-        return replace(form, decision_characters=min(form.decision_characters, self.window.usable // _DECISIONS))
+        room = max(_LEAST_DECISIONS, self.window.usable // _DECISIONS)
+        return replace(form, decision_characters=min(form.decision_characters, room))
 
     @property
     def former(self) -> Compaction | None:
@@ -89,8 +95,9 @@ class SummaryTask:
             return None
         if f"<{ROOT}" not in text:
             return Snapshot(knowledge=items(text))
-        former = parse(text)
-        return replace(former, plan=without_todo(former.plan, self._former_ledger.todo))
+        former, ledger = parse(text), self._former_ledger
+        decisions = fitting_decisions(ledger.decisions, self.form.decision_characters)
+        return replace(former, plan=without_todo(former.plan, ledger.todo), decisions=decisions)
 
     @property
     def now(self) -> Ledger:
@@ -101,8 +108,7 @@ class SummaryTask:
     @property
     def shown(self) -> Shown:
         """Facts that a snapshot need not repeat, or that have changed since."""
-        going = {message.seq for message in self.gone}
-        stays = [message for message in compactable(self.view) if message.seq not in going]
+        stays = self.stays
         texts = [*self.user_words, *((self.answer,) if self.answer else ())]
         texts += [words for message in stays for words in typed_texts(message)]
         kept_from = min((message.seq for message in stays), default=0)
@@ -126,7 +132,8 @@ class SummaryTask:
         if not self.policy.priced:
             return snapshot
         short = worthwhile(state_only(snapshot, self.shown), self.ledger, priced(self.window))
-        return replace(short, code=redact(changed_code(self._edits, self.texts, self._code_characters)))
+        code = changed_code(self._edits, self.texts, self._code_characters, self.ledger.cwd)
+        return replace(short, code=redact(code))
 
     @property
     def changed(self) -> tuple[str, ...]:
@@ -165,10 +172,14 @@ class SummaryTask:
     def evidence(self) -> Evidence:
         """Return the evidence that the summary is verified against."""
         kept = enumerate((*ledger_lines(self.ledger), *_proven(self.former_snapshot)), 1)
-        going = {message.seq for message in self.gone}
-        stays = (message for message in compactable(self.view) if message.seq not in going)
-        known = (*sources(self.gone), *sources(stays), *(Source(line, step=-number) for number, line in kept))
+        known = (*sources(self.gone), *sources(self.stays), *(Source(line, step=-number) for number, line in kept))
         return Evidence(known, self.form.sentence_characters, self._said(compactable(self.view)))
+
+    @property
+    def stays(self) -> tuple[ViewMessage, ...]:
+        """The messages that stay in the view."""
+        going = {message.seq for message in self.gone}
+        return tuple(message for message in compactable(self.view) if message.seq not in going)
 
     @property
     def user_texts(self) -> tuple[VerbatimText, ...]:
@@ -191,6 +202,8 @@ class Summary:
     replaced: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
     by_provider: ProviderSummary | None = None
+    obsolete: tuple[str, ...] = ()
+    """Decisions that it declares obsolete."""
 
 
 def prepare(plan: Plan, history: History, window: Window, cwd: str = "", earlier: Sequence[Record] = ()) -> SummaryTask:
@@ -222,7 +235,7 @@ def prepare(plan: Plan, history: History, window: Window, cwd: str = "", earlier
 def clipped_parts(prepare: SummaryTask) -> dict[str, str]:
     """Return the outputs, inputs and texts that a plan cuts to their two ends, by their keys in `Plan.clipped`.
 
-    Each has the call that shows all of it.
+    Each has the call that shows all of it. An answer that a later one repeats is only a line.
     """
     longest, going = prepare.window.settings.auto.clipped * _CHARACTERS, set(prepare.plan.clipped)
     found: dict[str, list[str]] = {}
@@ -240,7 +253,8 @@ def clipped_parts(prepare: SummaryTask) -> dict[str, str]:
         if key in going:
             found.setdefault(key, []).append(text)
             hows[key] = how
-    return {
+    repeated = dict.fromkeys(prepare.plan.repeated, REPEATED)
+    return repeated | {
         key: f"{truncate_middle(chr(10).join(texts), longest)}\n[recall({hows[key]}) shows all of it]"
         for key, texts in found.items()
     }
@@ -269,7 +283,7 @@ def to_record(prepare: SummaryTask, summary: Summary, trigger: Trigger) -> Compa
         covers=covers,
         kept_from=kept_from,
         snapshot=summary.text or (former.snapshot if stays and former else ""),
-        ledger=to_json(prepare.ledger),
+        ledger=to_json(replace(prepare.ledger, decisions=standing_decisions(prepare.ledger, summary.obsolete))),
         pins=prepare.pins,
         user_words=prepare.user_words,
         kept=kept,

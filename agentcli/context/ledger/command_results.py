@@ -49,16 +49,23 @@ def read_tests(output: str) -> Tests | None:
 
 
 def tries(command: str, test: str) -> bool:
-    """Return True if a run of tests includes a test, by the files and names in the command.
+    """Return True if a run of tests includes a test, by the files and names behind the runner in the command.
 
     A command without any includes all tests.
     """
     name = test.split(" - ")[0].strip()
-    wanted = [word for words in re.findall(_SELECTING, command) for word in words if word]
-    paths = [word for word in re.findall(_TEST_PATH, command) if not word.startswith("-")]
+    given = _arguments(command)
+    wanted = [word for words in re.findall(_SELECTING, given) for word in words if word]
+    paths = [word for word in re.findall(_TEST_PATH, given) if not word.startswith("-")]
     if paths and not any(_names(path, name) for path in paths):
         return False
     return not wanted or any(part in name for word in wanted for part in re.findall(r"\w{3,}", word))
+
+
+def _arguments(command: str) -> str:
+    """Return the arguments of the last test runner in a command, without redirections and pipes."""
+    end = max((found.end() for found in re.finditer(_RUNNER, command)), default=0)
+    return re.split(r"\d?[|;&>\n]", command[end:], maxsplit=1)[0]
 
 
 def stops_early(command: str) -> bool:

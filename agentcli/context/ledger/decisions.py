@@ -110,7 +110,7 @@ def _stated(body: Message, keep: LedgerSettings) -> Iterator[str]:
 def _units(text: str, longest: int) -> Iterator[str]:
     """Yield the texts that belong together.
 
-    They are labelled lines one below the other, a line with a decision, or else each sentence.
+    They are labelled lines one below the other, the sentences of a decision, or else each sentence.
     """
     labelled: list[str] = []
     for line in (*plain_lines(text), ""):
@@ -123,7 +123,21 @@ def _units(text: str, longest: int) -> Iterator[str]:
         yield from [" ".join(labelled)] if labelled else []
         labelled = [whole] if _LABEL.match(whole) else []
         if not labelled:
-            yield from [whole] if len(whole) <= longest and decides(whole) else said
+            yield from _with_neighbours(said, longest)
+
+
+def _with_neighbours(said: Sequence[str], longest: int) -> Iterator[str]:
+    """Yield the sentences of a line; those that decide are one text, with the sentence before and after them if it fits."""
+    places = [n for n, sentence in enumerate(said) if decides(sentence)]
+    if not places:
+        yield from [" ".join(said)] if decides(" ".join(said)) and len(" ".join(said)) <= longest else said
+        return
+    first, last = places[0], places[-1]
+    for start, end in ((max(first - 1, 0), last + 2), (max(first - 1, 0), last + 1), (first, last + 1)):
+        if len(unit := " ".join(said[start:end])) <= longest:
+            yield from (*said[:start], unit, *said[end:])
+            return
+    yield from said
 
 
 def _words(text: str) -> frozenset[str]:

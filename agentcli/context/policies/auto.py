@@ -20,6 +20,7 @@ from agentcli.context.policies.plans import (
     opens_turn,
     outputs,
     recent_from,
+    repeated_answers,
     split_plan,
     too_large,
 )
@@ -205,6 +206,7 @@ def _planned(trigger: PlanTrigger, window: Window) -> Plan:
         cleared=(*queued.call_ids, *outputs(clipped)),
         cleared_inputs=queued.inputs,
         clipped=tuple(clipped),
+        repeated=tuple(key for key in repeated_answers(messages[at:]) if key not in clipped),
         tokens_after_estimate=max(0, proposed.tokens_after_estimate - sum(clipped.values()) - queued.tokens),
     )
 

@@ -47,6 +47,8 @@ class Plan:
     An entry is a call id for an output, `input_key` for an input, or `#seq` for a reply's text. Outputs are also in
     `cleared`.
     """
+    repeated: tuple[str, ...] = ()
+    """`#seq` of kept answers that a later answer of the same turn repeats: a line takes their place."""
     primers: tuple[int, ...] = field(default=())
     """For `sliding`: seqs from before `split` that stay verbatim in front of the summary."""
     cleared_inputs: tuple[str, ...] = ()
@@ -139,6 +141,25 @@ def too_large(window: Window, kept: Sequence[ViewMessage], excess: int, spared: 
             chosen[key] = freed
             excess -= freed
     return chosen
+
+
+def repeated_answers(messages: Sequence[ViewMessage]) -> tuple[str, ...]:
+    """Return the keys of answers that a later answer repeats, with only reminders between them."""
+    found: list[str] = []
+    later: set[str] = set()
+    for message in reversed(messages):
+        if message.is_prompt or message.calls:
+            later = set()
+        elif message.answer and not any(block.pinned or block.original for block in message.blocks):
+            words = set(message.answer.split())
+            if len(message.answer) >= _LONG_ANSWER and len(words & later) >= _REPEATED * len(words):
+                found.append(f"#{message.seq}")
+            later |= words
+    return tuple(found)
+
+
+_LONG_ANSWER, _REPEATED = 200, 0.8
+"""Characters from which an answer is left out, and the share of its words that come again."""
 
 
 def outputs(cuts: Iterable[str]) -> tuple[str, ...]:

@@ -40,8 +40,8 @@ class Source:
 class Anchor:
     """A passage that supports a sentence: `share` of the sentence's weight occurs in it, `weight` in all.
 
-    `named`: it contains a name, path, number or quotation of the sentence. `complete`: its step, or one that the
-    sentence cites, contains all of them.
+    `named`: it contains a name, path, number or quotation of the sentence. `missing` are those that neither its step nor
+    one that the sentence cites contains.
     """
 
     source: Source
@@ -49,7 +49,12 @@ class Anchor:
     share: float
     weight: float
     named: bool
-    complete: bool
+    missing: tuple[str, ...]
+
+    @property
+    def complete(self) -> bool:
+        """True if nothing is missing."""
+        return not self.missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,8 @@ class _Unit:
     weight: float
     options: tuple[frozenset[str], ...]
     """Sets of tokens of which one must occur whole."""
-    hard: bool = False
+    claim: str = ""
+    """The name, path, number or quotation, if it is one."""
 
     def occurs(self, tokens: frozenset[str]) -> bool:
         """Return True if it occurs among the tokens of a passage."""
@@ -106,13 +112,13 @@ class Anchors:
             weight = sum(unit.weight for unit in units if unit.occurs(passage.tokens))
             if weight > best.get(passage.by_user, (0.0, passage))[0]:
                 best[passage.by_user] = weight, passage
-        hard, cited = [unit for unit in units if unit.hard], tuple(cited)
+        hard, cited = [unit for unit in units if unit.claim], tuple(cited)
 
         def anchor(weight: float, passage: _Passage) -> Anchor:
             named = any(unit.occurs(passage.tokens) for unit in hard)
             steps = (passage.source.step, *cited)
-            complete = all(any(self._holds(step, unit) for step in steps) for unit in hard)
-            return Anchor(passage.source, passage.text, weight / whole, weight, named, complete)
+            missing = tuple(unit.claim for unit in hard if not any(self._holds(step, unit) for step in steps))
+            return Anchor(passage.source, passage.text, weight / whole, weight, named, missing)
 
         by_user, elsewhere = (best.get(each) for each in (True, False))
         return by_user and anchor(*by_user), elsewhere and anchor(*elsewhere)
@@ -151,7 +157,7 @@ class Anchors:
         for claim in dict.fromkeys(claims):
             sentence = sentence.replace(claim, " ")
             if tokens := frozenset(_tokens(claim)):
-                yield _Unit(_CLAIM, (tokens,), hard=True)
+                yield _Unit(_CLAIM, (tokens,), claim)
         for token in dict.fromkeys(_tokens(sentence)):
             unspaced = token[0] >= _UNSPACED
             weight = _PAIR if unspaced else min(1.0, len(token) / _LONG)

@@ -42,16 +42,17 @@ def changed_paths(made: Sequence[Edit], most: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(edit.path for edit in reversed(made)))[:most]
 
 
-def changed_code(made: Sequence[Edit], texts: Mapping[str, str], characters: int) -> str:
+def changed_code(made: Sequence[Edit], texts: Mapping[str, str], characters: int, cwd: str = "") -> str:
     """Return the newest edits that are still in the files, in at most so many characters.
 
-    Each is below its path and first line. `texts` has the current texts of files by path. Without it, an edit counts
+    Each is below its path, relative to `cwd`, and its first line. `texts` has the current texts of files by path. Without it, an edit counts
     until a later one of the file changes its text.
     """
     shown: list[str] = []
     left = characters
     for n in range(len(made) - 1, -1, -1):
         hunk = _hunk(made[n], texts.get(made[n].path), made[n + 1 :])
+        hunk = hunk.removeprefix(f"{cwd.rstrip('/')}/") if cwd else hunk
         if hunk and hunk not in shown:
             left -= len(hunk) + 1
             if left < 0:

@@ -180,10 +180,15 @@ def uncited(item: str) -> str:
     return _CITED.sub("", item)
 
 
+def cited(item: str) -> Sequence[int]:
+    """Return the records that an item cites as its source, oldest first."""
+    match = _CITED.search(item)
+    return _numbers(match[0]) if match else ()
+
+
 def last_cited(item: str) -> int:
     """Return the newest record that an item cites as its source, or 0 if it cites none."""
-    match = _CITED.search(item)
-    return _numbers(match[0])[-1] if match else 0
+    return (cited(item) or (0,))[-1]
 
 
 _CITED = re.compile(r" \[#-?\d+(?:(?:-| to )-?\d+)?(?:, #-?\d+(?:(?:-| to )-?\d+)?)*\]$")

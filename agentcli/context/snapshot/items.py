@@ -29,7 +29,7 @@ _ITEM = re.compile(
     rf"^[\s>*•-]*(?:add\s+)?(?P<section>{'|'.join(SECTIONS)})\b:?\s*(?:\[(?P<seqs>[\s\d,;#–-]*)\])?:?\s*(?P<text>\S.*)$",
     re.IGNORECASE,
 )
-_OBSOLETE = re.compile(r"^[\s>*•-]*obsolete\s+(?P<id>[KAP]\d+)\b:?\s*(?:\[(?P<seqs>[\s\d,;#–-]*)\])?", re.IGNORECASE)
+_OBSOLETE = re.compile(r"^[\s>*•-]*obsolete\s+(?P<id>[KAPD]\d+)\b:?\s*(?:\[(?P<seqs>[\s\d,;#–-]*)\])?", re.IGNORECASE)
 _KEEP = re.compile(r"^[\s>*•-]*keep\b", re.IGNORECASE)
 _RANGE = re.compile(r"(\d+)(?:\s*[–-]\s*#?(\d+))?")
 _WIDEST = 200
@@ -88,21 +88,21 @@ def numbered(former: Snapshot) -> str:
 
 
 class Sources:
-    """The records of the summarised part, and the step of each: a call and its results prove together."""
+    """The records that a summary may cite, and the step of each: a call and its results prove together."""
 
-    def __init__(self, gone: Iterable[ViewMessage], whole: Evidence) -> None:
+    def __init__(self, shown: Iterable[ViewMessage], whole: Evidence) -> None:
         self.whole = whole
         self.users: frozenset[int] = frozenset()
         self._step: dict[int, int] = {}
         last = 0
-        for block in (block for message in gone for block in message.blocks):
+        for block in (block for message in shown for block in message.blocks):
             last = last if last and isinstance(block.part, ToolResult) else block.seq
             self._step[block.seq] = last
             if block.source == "user":
                 self.users |= {block.seq}
 
     def known(self, seqs: Iterable[int]) -> tuple[int, ...]:
-        """Return the seqs that are records of the summarised part."""
+        """Return the seqs that are among these records."""
         return tuple(seq for seq in dict.fromkeys(seqs) if seq in self._step)
 
     def steps(self, seqs: Iterable[int]) -> tuple[int, ...]:
@@ -113,8 +113,8 @@ class Sources:
 def apply(delta: Delta, former: Snapshot | None, sources: Sources) -> tuple[Snapshot, tuple[Struck, ...]]:
     """Return the former snapshot with the proven items of a delta, and the sentences without proof.
 
-    An item of the former snapshot is removed only if the delta cites a record of the summarised part. The user's own
-    words are removed only if that record is the user's.
+    An item of the former snapshot is removed only if the delta cites a record. The user's own words are removed only if
+    that record is the user's.
     """
     result = Sifted()
     gone = _obsolete(delta, former or Snapshot(), sources)
@@ -182,6 +182,7 @@ def _ids(former: Snapshot) -> dict[str, str]:
         ("K", former.knowledge),
         ("A", tuple(_reports(former))),
         ("P", former.plan),
+        ("D", tuple(said.text for said in former.decisions)),
     )
     return {f"{letter}{n}": uncited(text) for letter, texts in sections for n, text in enumerate(texts, 1)}
 

@@ -11,27 +11,34 @@ from dataclasses import replace
 from agentcli.context.compaction_settings import SnapshotSettings
 from agentcli.context.ledger.decisions import fitting_decisions
 from agentcli.context.ledger.ledger import CommandFact, FileFact, Ledger, newest
-from agentcli.context.snapshot.form import LEFT_OUT, WITHOUT_MODEL, Snapshot, cite, last_cited, uncited
+from agentcli.context.snapshot.form import LEFT_OUT, WITHOUT_MODEL, Snapshot, cite, cited, last_cited, uncited
 from agentcli.context.snapshot.knowledge import merged_knowledge
-from agentcli.context.snapshot.verify import Evidence, unsupported
-from agentcli.core.record import TodoItem
+from agentcli.context.snapshot.verify import CONTRADICTED, Evidence, unsupported
+from agentcli.core.record import TodoItem, VerbatimText
 
 MARKS = {"pending": "[TODO]", "in_progress": "[IN PROGRESS]", "completed": "[DONE]"}
 
 
-def merged(new: Snapshot, former: Snapshot | None, ledger: Ledger, settings: SnapshotSettings) -> Snapshot:
+def merged(
+    new: Snapshot, former: Snapshot | None, ledger: Ledger, settings: SnapshotSettings, *, mark: bool = False
+) -> Snapshot:
     """Complete a verified summary: files, actions and plan agree with the ledger, and rules come from the ledger alone.
 
-    All knowledge of the former snapshot stays unless the new one names it as obsolete.
+    All knowledge of the former snapshot stays unless the new one names it as obsolete. `mark`: what the ledger
+    contradicts is marked, not left out.
     """
     whys = _whys(former.files if former else (), ledger) | _whys(new.files, ledger)
+    obsolete = (*(former.obsolete if former else ()), *new.obsolete)
     new = replace(
-        new, knowledge=tuple(item for item in new.knowledge if not _contradicts(uncited(item), ledger, _FINE))
+        new,
+        knowledge=_agreeing(new.knowledge, ledger, mark, _FINE),
+        actions=_agreeing(new.actions, ledger, mark),
     )
     return Snapshot(
         goal=new.goal or (former.goal if former else ""),
         rules=ledger.rules,
-        decisions=fitting_decisions(ledger.decisions, settings.decision_characters),
+        decisions=fitting_decisions(standing_decisions(ledger, obsolete), settings.decision_characters),
+        obsolete=obsolete,
         knowledge=merged_knowledge(former.knowledge if former else (), new.knowledge, new.obsolete),
         files=_files(ledger, whys, settings),
         actions=_actions(new.actions, ledger, settings),
@@ -42,6 +49,18 @@ def merged(new: Snapshot, former: Snapshot | None, ledger: Ledger, settings: Sna
         note=new.note,
         covers=new.covers,
     )
+
+
+def _agreeing(items: Iterable[str], ledger: Ledger, mark: bool, only: re.Pattern[str] | None = None) -> tuple[str, ...]:
+    """Return the items that the ledger does not contradict, or all of them with marks."""
+    wrong = {item for item in items if CONTRADICTED not in item and _contradicts(uncited(item), ledger, only)}
+    marked = (cite(f"{uncited(item)} {CONTRADICTED}", cited(item)) if item in wrong else item for item in items)
+    return tuple(marked) if mark else tuple(item for item in items if item not in wrong)
+
+
+def standing_decisions(ledger: Ledger, obsolete: Sequence[str]) -> tuple[VerbatimText, ...]:
+    """Return the decisions of a ledger that a summary does not declare obsolete."""
+    return tuple(said for said in ledger.decisions if said.text not in obsolete)
 
 
 def from_ledger(ledger: Ledger, former: Snapshot | None, goal: str, settings: SnapshotSettings) -> Snapshot:
@@ -188,7 +207,8 @@ def _actions(reported: Sequence[str], ledger: Ledger, settings: SnapshotSettings
     lookups = newest([command for command in ledger.commands if is_lookup(command.command)], settings.lookups)
     listed = [command for command in ledger.commands if command in lookups or not is_lookup(command.command)]
     listed = list(newest(listed, settings.commands))
-    lines = [item for item in reported if not _contradicts(uncited(item), ledger) and not _retold(item, listed)]
+    lines = [item for item in reported if not _retold(item, listed)]
+    lines = [item for item in lines if CONTRADICTED in item or not _contradicts(uncited(item), ledger)]
     lines = [line for line in lines if not line.startswith(_TESTS)]
     lines += [cite(command_line(command, cwd=ledger.cwd), _seq(command.last)) for command in listed]
     # Order by time: a report is between the commands before and after it.
@@ -345,11 +365,15 @@ def _plan(steps: Sequence[str], todo: Sequence[TodoItem]) -> tuple[str, ...]:
 
 
 def same_step(one: str, other: str) -> bool:
-    """Return True if two steps differ only in wording or state: the longer contains most words of the shorter."""
-    texts = (set(re.sub(r"[\W_]+", " ", uncited(_MARK.sub("", step))).casefold().split()) for step in (one, other))
+    """Return True if two steps differ only in wording or state: the longer contains most words of the shorter.
+
+    A name or a path is one word.
+    """
+    texts = (set(_STEP_WORD.findall(uncited(_MARK.sub("", step)).casefold())) for step in (one, other))
     shorter, longer = sorted(texts, key=len)
     return len(shorter & longer) >= _SAME_STEP * len(shorter)
 
 
 _SAME_STEP = 0.7
+_STEP_WORD = re.compile(r"\w+(?:[./:-]+\w+)*")
 _MARK = re.compile(r"^\[(?:DONE|IN PROGRESS|TODO)\]\s*")

@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
 from agentcli.context.ledger.command_results import is_check, is_test_run, read_tests
+from agentcli.context.ledger.decisions import decides
 from agentcli.context.ledger.ledger import CommandFact, Ledger
-from agentcli.context.snapshot.form import Snapshot, cite, last_cited, uncited
+from agentcli.context.ledger.standing_rules import sentences
+from agentcli.context.snapshot.form import Snapshot, cite, cited, last_cited, uncited
 from agentcli.context.snapshot.reconcile import (
     MARKS,
     command_line,
@@ -51,14 +53,15 @@ def state_only(snapshot: Snapshot, shown: Shown) -> Snapshot:
     """
     listed = {f"{MARKS[item.status]} {item.content}" for item in shown.now.todo}
     said = _Said((*shown.texts, *(rule.text for rule in snapshot.rules)))
+    decisions = _undecided(snapshot.decisions, said, shown)
     return replace(
         snapshot,
         goal="" if _Said(shown.texts).has(_without_cut(snapshot.goal)) else snapshot.goal,
-        knowledge=_news(snapshot.knowledge, said, shown),
-        files=tuple(line for line in snapshot.files if not _only_read(line)),
+        knowledge=tuple(item for item in _news(snapshot.knowledge, said, shown) if not _repeats(item, decisions)),
+        files=tuple(_READ_COUNT.sub("", line) for line in snapshot.files if not _only_read(line)),
         actions=(*_told(snapshot.actions, said, shown), *_checks(shown)),
         plan=tuple(step for step in snapshot.plan if step in listed or _news([step], said, shown)),
-        decisions=_undecided(snapshot.decisions, said, shown),
+        decisions=decisions,
     )
 
 
@@ -144,6 +147,9 @@ def _only_read(line: str) -> bool:
     return line.startswith("READ:") and " - " not in uncited(line)
 
 
+_READ_COUNT = re.compile(r"(?<=: )\d+ READ, |, \d+ READ(?=[,;])")
+
+
 def _told(actions: Iterable[str], said: _Said, shown: Shown) -> Iterator[str]:
     """Yield what the summary reports, then each of the model's reports once."""
     known = set()
@@ -178,6 +184,21 @@ def _key(command: str) -> str:
 
 
 def _undecided(decisions: Sequence[VerbatimText], said: _Said, shown: Shown) -> tuple[VerbatimText, ...]:
-    """Return the decisions in records that are not shown unchanged."""
-    stays = (each for each in decisions if each.seq not in shown.records)
-    return tuple(each for each in stays if not said.has(each.text) and not _overtaken(each.text, shown))
+    """Return the decisions in records that are not shown unchanged, without results that a newer run has changed."""
+    stays = (each for each in decisions if each.seq not in shown.records and not said.has(each.text))
+    return tuple(still for each in stays if (still := replace(each, text=_still_true(each.text, shown))).text)
+
+
+def _still_true(text: str, shown: Shown) -> str:
+    """Return a decision's sentences that give a reason, and the others that are not overtaken."""
+    return " ".join(each for each in sentences(text) if decides(each) or not _overtaken(each, shown))
+
+
+def _repeats(item: str, decisions: Iterable[VerbatimText]) -> bool:
+    """Return True if an item only says in other words what a shown decision says in a record that the item cites."""
+    words = set(_WORD.findall(uncited(item).casefold()))
+    texts = (each.text for each in decisions if each.seq in cited(item))
+    return any(len(words & set(_WORD.findall(text.casefold()))) >= _SAME * len(words) for text in texts)
+
+
+_SAME = 0.7

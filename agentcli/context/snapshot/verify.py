@@ -166,12 +166,16 @@ class Evidence:
         return self._whole
 
 
-def verified(snapshot: Snapshot, evidence: Evidence) -> tuple[Snapshot, tuple[Struck, ...]]:
-    """Return the snapshot with the sentences that the evidence supports, and the sentences that it does not."""
+def verified(snapshot: Snapshot, evidence: Evidence, *, in_place: bool = False) -> tuple[Snapshot, tuple[Struck, ...]]:
+    """Return the snapshot with the sentences that the evidence supports, and the sentences that it does not.
+
+    `in_place`: as in `judged`.
+    """
     result = Sifted()
 
     def sift(section: Iterable[str], step: bool = False) -> tuple[str, ...]:
-        return tuple(item for item in (sifted(item, evidence, result, step=step) for item in section) if item)
+        kept = (sifted(item, evidence, result, step=step, in_place=in_place) for item in section)
+        return tuple(item for item in kept if item)
 
     checked = replace(
         snapshot,
@@ -311,8 +315,9 @@ def _described(
         return Judged(why="no record shows it", doubtful=_touches(elsewhere, by_user))
     if unknown:
         return Judged(f"{sentence} {MARK}names {', '.join(unknown[:_MARKED])}]", seq=seq)
-    if cited and len(named) > 1 and not (elsewhere and elsewhere.complete):
-        return Judged(f"{sentence} {MARK}holds together {', '.join(named[:_MARKED])}]", seq=seq)
+    missing = elsewhere.missing if elsewhere else named
+    if cited and len(named) > 1 and missing:
+        return Judged(f"{sentence} {MARK}cited names {', '.join(missing[:_MARKED])}]", seq=seq)
     return Judged(sentence, seq=seq)
 
 

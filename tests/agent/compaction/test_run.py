@@ -4,12 +4,13 @@ import re
 from dataclasses import replace
 
 from agentcli.agent.compaction.run import truncated, without_model
+from agentcli.context.compaction.record import REPEATED
 from agentcli.context.compaction_settings import HandoffSettings, SnapshotSettings
 from agentcli.context.ledger.ledger import from_json
 from agentcli.context.room import preview
 from agentcli.context.settings import ContextSettings
 from agentcli.context.snapshot.form import TRUNCATED, parse, uncited
-from agentcli.context.snapshot.verify import MARK
+from agentcli.context.snapshot.verify import CONTRADICTED, MARK
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Chars4
 from agentcli.context.window import limits_of, window_of
@@ -18,7 +19,7 @@ from agentcli.core.codec.encode import encode
 from agentcli.core.errors import ModelError
 from agentcli.core.event import CompactionStarted, Recorded, UsageReported, Warned
 from agentcli.core.history import fold
-from agentcli.core.message import Message, Text, Thinking
+from agentcli.core.message import Message, Text, Thinking, reminder
 from agentcli.core.model import Prices, Request
 from agentcli.core.record import Compaction, Pin, Title, Todo, TodoItem
 from agentcli.core.text.passage import Entry, passages
@@ -550,7 +551,10 @@ def test_the_summariser_sees_the_steps_that_stay_so_that_nothing_they_did_is_wri
 
 
 def test_what_a_summary_has_no_room_for_and_what_was_struck_is_found_by_recall() -> None:
-    facts = "\n".join(f"- Part {letter * 4} needs the {letter * 5} of the parser." for letter in "abcdefghijklmnopqrst")
+    facts = "\n".join(
+        f"- Part {letter * 4} needs the {letter * 5} of the parser{', the parser' * 30}."
+        for letter in "abcdefghijklmnopqrst"
+    )
     told = long_story(turns=4)
     journal = session(told)
     form = SnapshotSettings(share=0.02, knowledge_share=0.3)
@@ -564,3 +568,57 @@ def test_what_a_summary_has_no_room_for_and_what_was_struck_is_found_by_recall()
     for letter in "abcdefghijklmnopqrst":
         assert f"Part {letter * 4} needs the {letter * 5}" in whole
     assert "zebra" in found[1]
+
+
+def test_a_small_window_leaves_a_snapshot_2500_tokens_while_less_than_half_is_in_use() -> None:
+    facts = "\n".join(
+        f"- Part {letter * 4} needs the {letter * 5} of the parser{', the parser' * 14}."
+        for letter in "abcdefghijklmnopqrst"
+    )
+    journal = session(long_story(turns=4, size=400))
+    compress(journal, Answers(snapshot(knowledge=facts)), main=replace(MAIN, window=24_000, max_output=6_000))
+    size = TokenCounter().text(newest(journal).snapshot)
+    assert 18_000 * SnapshotSettings().share < size < 2_600
+
+
+def test_a_kept_step_proves_that_an_item_is_out_of_date_also_a_decision() -> None:
+    story = long_story(steps=8)
+    story.says("I keep the `Ring` because `deque` lost the order of 64 items.")
+    journal = session(long_story(steps=24, story=story))
+    add = "<snapshot_items>\nadd knowledge The ring is red.\nadd plan [TODO] Mend the ring\n</snapshot_items>"
+    compress(journal, Answers(add))
+    goes_on(journal, story, steps=16)
+    assert "I keep the `Ring`" in newest(journal).snapshot
+    kept = journal.history.last_seq
+    compress(journal, Answers(f"<snapshot_items>\nobsolete K1 [{kept}]\nobsolete D1 [{kept}]\n</snapshot_items>"))
+    body = newest(journal)
+    assert kept > body.covers[1]
+    assert "The ring is red." not in body.snapshot
+    assert "Mend the ring" in body.snapshot
+    assert "I keep the `Ring`" not in body.snapshot
+    assert all("Ring" not in said.text for said in from_json(body.ledger).decisions)
+
+
+def test_an_answer_that_is_given_again_after_a_reminder_is_kept_once() -> None:
+    story = long_story(turns=2)
+    answer = (
+        "The lexer is mended and the parser runs. " + "It reads each line of the file once and keeps its number. " * 8
+    )
+    for _ in range(3):
+        story.says(answer)
+        story.add(Message("user", (reminder("Your list still has open items."),), story.turn))
+    story.says(answer)
+    journal = session(story)
+    compress(journal, Answers(GOOD))
+    assert text_of(journal).count("The lexer is mended") == 1
+    assert text_of(journal).count(REPEATED) == 3
+
+
+def test_gemini_shows_the_summary_with_marks_where_the_records_say_otherwise() -> None:
+    journal = session(long_story(turns=3))
+    reply = snapshot(knowledge="- All tests passed.\n- The release is deployed.", actions="- Deleted src/mod2.py.")
+    compress(journal, Answers(reply), policy="gemini")
+    text = newest(journal).snapshot
+    assert f"All tests passed. {CONTRADICTED}" in text
+    assert f"The release is deployed. {MARK}shows this]" in text
+    assert f"Deleted src/mod2.py. {CONTRADICTED}" in text

@@ -181,6 +181,9 @@ CONSTRAINTS = (
     "I'd rather you didn't add dependencies.",
     "Please keep every public function under 40 lines.",
     "コミットの説明は短めにお願いします。",
+    "src/vendor belongs to the infra team.",
+    "If a test is flaky, quarantine it in tests/quarantine instead of deleting it.",
+    "The staging database is db-7.internal, ask Mira for access.",
 )
 
 
@@ -199,6 +202,20 @@ def test_what_is_no_question_and_names_nothing_of_that_time_is_kept_from_old_pro
     assert said in text
     assert "Why does it?" not in text
     assert "src/part_3.py" not in text
+
+
+def test_a_sentence_about_a_file_stands_until_the_file_is_edited() -> None:
+    story = Story()
+    story.user("Begin.")
+    for n in range(44):
+        story.user(f"The part of {chr(97 + n % 26)}{chr(97 + n // 26)} goes to src/part_{n}.py.")
+        if n % 2:
+            story.edits(f"/w/src/part_{n}.py")
+        story.says("ok")
+    text = "\n".join(words.text for words in words_of(story, usable=6_000))
+    assert "src/part_2.py" in text
+    assert "src/part_3.py" not in text
+    assert "src/part_43.py" in text, "the newest prompt stays"
 
 
 @given(st.lists(st.integers(1, 60_000), min_size=1, max_size=12), st.sampled_from((8_000, 30_000, 160_000)))
@@ -305,11 +322,11 @@ def test_a_prompt_that_is_pinned_is_not_carried_twice() -> None:
 
 @pytest.mark.parametrize(("length", "whole"), [(100, True), (101, False)])
 def test_a_prompt_of_a_hundred_characters_is_not_folded(length: int, whole: bool) -> None:
-    text = ("word " * 30)[:length]
+    text = ("w_rd " * 30)[:length] + " w_rd" * 20 * (not whole)
     piece = VerbatimText(7, 1, text)
     assert (folded(piece) == piece) is whole
     if not whole:
-        assert folded(piece).text == "word " * 19 + "word … [record #7 holds all of it]"
+        assert folded(piece).text == "w_rd " * 19 + "w_rd … [record #7 holds all of it]"
 
 
 def test_a_rule_in_the_beginning_is_not_repeated() -> None:

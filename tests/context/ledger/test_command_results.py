@@ -53,6 +53,8 @@ def test_a_run_that_ends_at_its_first_failure_has_not_tried_the_rest() -> None:
         ("pytest -k test_x", "tests/test_a.py::test_x", True),
         ("pytest -k 'something'", "tests/test_a.py::test_x", False),
         ("cargo test", "lexer::reads", True),
+        ("cd web/ && /opt/w/.venv/bin/python -m pytest -q 2>&1 | tail out.txt", "tests/test_a.py::test_x", True),
+        ("/opt/w/.venv/bin/python -m pytest -q other/ > all.txt", "tests/test_a.py::test_x", False),
     ],
 )
 def test_a_run_tries_what_its_command_names(command: str, test: str, tried: bool) -> None:

@@ -106,7 +106,7 @@ def test_two_truths_do_not_make_a_lie_true() -> None:
     # Both names occur, but never together.
     made, struck = apply(items("add knowledge [1] read_line is called by hash_key."), None, sources(told()))
     assert [uncited(item) for item in made.knowledge] == [
-        f"read_line is called by hash_key. {MARK}holds together read_line, hash_key]"
+        f"read_line is called by hash_key. {MARK}cited names read_line]"
     ]
     assert struck == ()
 

@@ -369,6 +369,7 @@ def test_a_line_of_the_ledger_is_known_by_its_form(
         ("a b c d e f g h i j", "a b c d e f w x y z", False),
         ("a b c", "a b c d e f g", True),
         ("Fix the parser [#3]", "Fix the parser", True),
+        ("In tests/test_lists.py expect a_b", "red tests for lists in tests/test_lists.py", False),
     ],
 )
 def test_steps_are_the_same_if_most_words_of_the_shorter_are_in_the_longer(one: str, other: str, same: bool) -> None:

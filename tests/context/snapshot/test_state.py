@@ -78,7 +78,8 @@ def test_only_the_newest_result_of_each_build_is_an_action() -> None:
 def test_a_file_that_was_only_read_is_told_with_a_remark_alone() -> None:
     files = ("CWD: `/w`", "MODIFIED: `a.py` (+1 -0) [#4]", "READ: `b.py` (9 lines) [#5]", "READ: `c.py` - parses [#6]")
     more = ("More in `x/`: 3 READ; recall names them", "More in `y/`: 3 READ, 1 MODIFIED; recall names them")
-    assert state_only(Snapshot(files=(*files, *more)), Shown(Ledger())).files == (*files[:2], files[3], more[1])
+    left = (*files[:2], files[3], "More in `y/`: 1 MODIFIED; recall names them")
+    assert state_only(Snapshot(files=(*files, *more)), Shown(Ledger())).files == left
 
 
 def test_each_rule_and_each_prompt_is_said_once() -> None:
@@ -133,3 +134,15 @@ def brief_of(task: SummaryTask):  # type: ignore[no-untyped-def]
 def test_builds_and_inspections_are_checks_and_looking_is_not(command: str, told: bool) -> None:
     now = Ledger(commands=(CommandFact(command, last=2),), tests=TestFact("pytest", False, "1 passed", last=1))
     assert any(command in line for line in state_only(Snapshot(), Shown(now)).actions) is told
+
+
+def test_a_decision_stays_though_a_result_beside_it_is_out_of_date_and_is_told_once() -> None:
+    said = "I keep `Ring` because `deque` lost the order. The tests of `Ring` pass. It holds 64 items."
+    left = "I keep `Ring` because `deque` lost the order. It holds 64 items."
+    told = Snapshot(
+        knowledge=("`Ring` is kept, because `deque` lost the order. [#4]", "`Ring` is in ring.py. [#4]"),
+        decisions=(VerbatimText(4, 1, said),),
+    )
+    short = state_only(told, Shown(Ledger(tests=TestFact("pytest", True, "3 failed in 0.1s"))))
+    assert [each.text for each in short.decisions] == [left]
+    assert short.knowledge == told.knowledge[1:]

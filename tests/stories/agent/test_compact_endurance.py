@@ -104,6 +104,40 @@ def test_fifty_rules_survive_ten_compactions_byte_for_byte() -> None:
     assert cost < 0.01 * 200_000
 
 
+SAID = (
+    "use pnpm here, npm breaks the lockfile", "Commit messages in Dutch, please.", "Bitte keine Tabs in den Vorlagen.",
+    "no emojis in log output", "If a test is flaky, quarantine it in tests/flaky instead of deleting it",
+    "I'd rather you didn't add dependencies", "Please keep every public function under 40 lines",
+)  # fmt: skip
+CHOSEN = (
+    "Chose Postgres advisory locks over Redis, as Redis restarts nightly.",
+    "The root cause is the double flush in PaintBroker.commit.",
+    "Ich nehme `TaskGroup` statt `gather`, weil ein Fehler sonst verschluckt wird.",
+    "Se descartó `sqlite` porque bloquea el archivo en NFS.",
+    "We keep the retry at 3 since the gateway drops the fourth.",
+)
+
+
+@each_row("window", [8_000, 24_000])
+def test_requests_of_the_user_and_decisions_survive_ten_compactions_in_their_own_words(window: int) -> None:
+    small = replace(MAIN, window=window, max_output=window // 4)
+    story = Story()
+    story.user("Please fix the parser.")
+    journal = session(story)
+    for n, said in enumerate(SAID):
+        told = len(story.records)
+        story.user(f"{said}\nNext, rename old_{n} to new_{n} in src/part{n}.py.")
+        story.says(f"{CHOSEN[n % 5]} I changed src/part{n}.py accordingly. The tests pass: 12{n} passed.")
+        for record in story.records[told:]:
+            journal.append(record.body)
+    for _ in range(10):
+        goes_on(journal, story, steps=6)
+        assert ended(compress(journal, Answers(GOOD), main=small, trigger="overflow")).status == "compressed"
+    text = text_of(journal)
+    assert [said for said in SAID if said not in text] == []
+    assert sum(said in text for said in CHOSEN) >= 4
+
+
 def test_twenty_compactions_by_a_forgetful_summariser_lose_nothing() -> None:
     random_ = random.Random(11)
     told: list[str] = []
