@@ -49,7 +49,7 @@ def read_tests(output: str) -> Tests | None:
 
 
 def tries(command: str, test: str) -> bool:
-    """Return True if a run of tests includes a test, by the files and names behind the runner in the command.
+    """Return True if a run of tests includes a test, by what the command gives its runner.
 
     A command without any includes all tests.
     """

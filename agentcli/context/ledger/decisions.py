@@ -127,7 +127,7 @@ def _units(text: str, longest: int) -> Iterator[str]:
 
 
 def _with_neighbours(said: Sequence[str], longest: int) -> Iterator[str]:
-    """Yield the sentences of a line; those that decide are one text, with the sentence before and after them if it fits."""
+    """Yield the sentences of a line. Those that decide are one text, with their neighbours if that fits."""
     places = [n for n, sentence in enumerate(said) if decides(sentence)]
     if not places:
         yield from [" ".join(said)] if decides(" ".join(said)) and len(" ".join(said)) <= longest else said

@@ -90,5 +90,5 @@ def _hunk(edit: Edit, now: str | None, later: Iterable[Edit]) -> str:
     return f"{edit.path}:{line}:\n{truncate_middle(new, _LONGEST)}" if at >= 0 else ""
 
 
-_LONGEST = 500
+_LONGEST = 800
 """Characters of one edit, at most."""

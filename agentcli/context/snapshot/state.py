@@ -195,7 +195,7 @@ def _still_true(text: str, shown: Shown) -> str:
 
 
 def _repeats(item: str, decisions: Iterable[VerbatimText]) -> bool:
-    """Return True if an item only says in other words what a shown decision says in a record that the item cites."""
+    """Return True if an item cites the record of a shown decision and adds nothing to it."""
     words = set(_WORD.findall(uncited(item).casefold()))
     texts = (each.text for each in decisions if each.seq in cited(item))
     return any(len(words & set(_WORD.findall(text.casefold()))) >= _SAME * len(words) for text in texts)

@@ -236,7 +236,7 @@ def test_pins_survive_whole_and_too_many_are_reported() -> None:
     assert not any(isinstance(event, Warned) for event in events)
     tight = ContextSettings(pins_share=0.001)
     warned = compress(session_with_pin(story), Answers(GOOD), settings=tight)
-    assert any(isinstance(event, Warned) and "/unpin" in event.message for event in warned)
+    assert any(isinstance(event, Warned) and "/pin remove" in event.message for event in warned)
 
 
 def test_a_handoff_is_offered_after_some_compactions_and_where_one_wins_little() -> None:
