@@ -153,7 +153,7 @@ def priced(window: Window) -> LossSettings:
     )
 
 
-_NAMES = 0.01
+_NAMES = 0.005
 """Largest list of names in a snapshot, as a share of the usable window."""
 
 

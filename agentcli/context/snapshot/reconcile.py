@@ -42,13 +42,17 @@ def merged(
         knowledge=merged_knowledge(former.knowledge if former else (), new.knowledge, new.obsolete),
         files=_files(ledger, whys, settings),
         actions=_actions(new.actions, ledger, settings),
-        plan=_plan(new.plan or (former.plan if former else ()), ledger.todo),
+        plan=_plan(new.plan or _still_planned(former, obsolete), ledger.todo),
         unverified=newest(
             tuple(dict.fromkeys((*(former.unverified if former else ()), *new.unverified))), settings.unverified
         ),
         note=new.note,
         covers=new.covers,
     )
+
+
+def _still_planned(former: Snapshot | None, obsolete: Sequence[str]) -> tuple[str, ...]:
+    return tuple(step for step in (former.plan if former else ()) if uncited(step) not in obsolete)
 
 
 def _agreeing(items: Iterable[str], ledger: Ledger, mark: bool, only: re.Pattern[str] | None = None) -> tuple[str, ...]:

@@ -585,16 +585,21 @@ def test_a_kept_step_proves_that_an_item_is_out_of_date_also_a_decision() -> Non
     story = long_story(steps=8)
     story.says("I keep the `Ring` because `deque` lost the order of 64 items.")
     journal = session(long_story(steps=24, story=story))
-    add = "<snapshot_items>\nadd knowledge The ring is red.\nadd plan [TODO] Mend the ring\n</snapshot_items>"
+    add = "<snapshot_items>\nadd knowledge The ring is red.\nadd plan [TODO] Mend the ring\nadd plan [TODO] Ship\n</snapshot_items>"
     compress(journal, Answers(add))
     goes_on(journal, story, steps=16)
     assert "I keep the `Ring`" in newest(journal).snapshot
     kept = journal.history.last_seq
-    compress(journal, Answers(f"<snapshot_items>\nobsolete K1 [{kept}]\nobsolete D1 [{kept}]\n</snapshot_items>"))
+    compress(
+        journal,
+        Answers(
+            f"<snapshot_items>\nobsolete K1 [{kept}]\nobsolete D1 [{kept}]\nobsolete P1 [{kept}]\nobsolete P2 [{kept}]\n</snapshot_items>"
+        ),
+    )
     body = newest(journal)
     assert kept > body.covers[1]
     assert "The ring is red." not in body.snapshot
-    assert "Mend the ring" in body.snapshot
+    assert parse(body.snapshot).plan == ()
     assert "I keep the `Ring`" not in body.snapshot
     assert all("Ring" not in said.text for said in from_json(body.ledger).decisions)
 
