@@ -177,7 +177,7 @@ _MARKED = r"(?i)^\W*(?:\d+ |all |unit |type ?)*(?:tests?|specs?|builds?|lint(?:i
 """A subject with a mark in a list or table."""
 _NO_FAILURES = r"(?i)\b(?:0|no|zero|without(?: any)?) (?:new |tests? )*fail(?:ed|ures?|ing)?\b"
 _CHECKS = r"(?i)\b(?:all|every) (?:\w+ ){0,3}checks?\b|\bchecks all\b"
-_CLAUSES = r"(?<=[.!?;])\s+|[。！？；\n]|,? (?:but|however|although|aber|mais|pero) |\s—\s|\s–\s"
+_CLAUSES = r"(?<=[.!?;])\s+|[。！？；\n]|,? (?:but|however|although|aber|mais|pero) |\s[—–]\s(?!all )"
 _CODE = r"(?s)```.*?(?:```|\Z)|^\s*>.*$"
 _LIST_MARKS = r"^[\s>*#\-•|\d.)(\[\]x✅✓✔☑]*"
 

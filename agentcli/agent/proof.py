@@ -104,6 +104,7 @@ _HERE = re.compile(r"(?s)<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:\n\s*\2\b|\Z)")
 def _parts(step: Step) -> Iterator[_Part]:
     """Yield the commands of a line with their verdicts."""
     found = list(_commands(_HERE.sub(r" \3", step.command)))
+    tested = any("tests" in kinds_of(words) for words, _ in found)
     summary = _summary(step.output)
     strict = re.search(r"\bset -\w*e|pipefail", step.command) is not None
     whole = step.exit is not None
@@ -121,7 +122,11 @@ def _parts(step: Step) -> Iterator[_Part]:
         # If a chain of && succeeded, all its parts did; a failure may be another part's.
         if exit and any(joint == "&&" for _, joint in found[at:]) and summary is not None:
             exit = None
-        yield _Part(shlex.join(words), kinds, _verdict(exit, summary, step.output), edits)
+        # A failure that tests report beside a linter is not the linter's.
+        others = tested and summary is False and "tests" not in kinds
+        yield _Part(
+            shlex.join(words), kinds, None if others and exit is None else _verdict(exit, summary, step.output), edits
+        )
     if not any(kinds_of(words) or _by_hook(words, step.output) for words, _ in found) and summary is not None:
         if words_of_run := [words for words, _ in found if not only_shows(words)]:
             yield _Part(shlex.join(words_of_run[0]), frozenset({"tests", "checks"}), summary)

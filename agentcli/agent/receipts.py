@@ -71,7 +71,7 @@ def _steps(call: ToolCall, result: ToolResult, traits: Traits, cwd: Path, jobs: 
         parts = about.get("parts", ())
         yield Step(given, about.get("exit_code"), result.output, parts, ran=ran and "exit_code" in about)
     else:
-        yield Step(ran=ran)
+        yield Step(ran=ran and traits.effect not in ("none", "read"))  # reading a file again verifies nothing
 
 
 def _shown_path(path: str, cwd: Path) -> str:
