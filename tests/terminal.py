@@ -258,6 +258,12 @@ class Screen(pyte.HistoryScreen):
             self.dirty.update(range(self.lines))
         super().reset_mode(*modes, **how)
 
+    def delete_lines(self, count: int | None = None) -> None:
+        # pyte leaves a row as it is if the one to replace it was never written.
+        for row in range(self.lines):
+            self.buffer[row]
+        super().delete_lines(count)
+
 
 ALTERNATE = 1049
 """The mode of the alternate screen."""

@@ -136,9 +136,10 @@ def _fits(dialog: Dialog, size: Size, theme: Theme) -> bool:
     """Return True if the whole dialog fits, except for choices of a searched list and details of unselected choices."""
     _, lines, _ = _laid_out(dialog, Edit(), size, theme)
     shown = len(dialog.choices) if dialog.numbered else 0
-    # With fewer rows left, choices would be scrolled.
-    bare = _laid_out(replace(dialog, choices=()), Edit(), size, theme)[1]
-    return len(lines) < size.rows and len(bare) + min(shown, CHOICE_ROWS) < size.rows
+    # With fewer rows left, choices would be scrolled. One choice brings the blank rows around them.
+    one = tuple(replace(choice, label="", detail="") for choice in dialog.choices[: min(shown, 1)])
+    bare = len(_laid_out(replace(dialog, choices=one, chosen=0), Edit(), size, theme)[1]) - len(one)
+    return len(lines) < size.rows and bare + min(shown, CHOICE_ROWS) < size.rows
 
 
 def _laid_out(dialog: Dialog, edit: Edit, size: Size, theme: Theme) -> tuple[int, list[str], tuple[int, int]]:

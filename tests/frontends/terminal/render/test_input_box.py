@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from agentcli.frontends.terminal.dialogs.dialogs import Dialog
 from agentcli.frontends.terminal.render.frame import Edit, Size
-from agentcli.frontends.terminal.render.input_box import dialog_lines, input_lines, rows_of
+from agentcli.frontends.terminal.render.input_box import dialog_lines, fitted, input_lines, rows_of
 from agentcli.frontends.terminal.style import MUTE, PLAIN
 from agentcli.program.commands import Choice, Item
 from agentcli.system.cells import width
@@ -23,6 +23,14 @@ def test_the_details_of_choices_are_shown_whole() -> None:
         lines, _ = dialog_lines(Dialog("Which?", choices=choices), Edit(), Size(columns, 24), MUTE)
         assert all(width(line) < columns for line in lines)
         assert "nothing to install, and fast enough for one writer" in " ".join(" ".join(lines).split())
+
+
+def test_every_choice_is_on_the_screen_however_long_the_question_is() -> None:
+    size, labels = Size(100, 40), ("Yes", "Yes, and all edits", "Always", "No, tell it what to do instead")
+    for rows in range(50):
+        asked = Dialog("Edit?", ("row",) * rows, tuple(map(Choice, labels)), hint="e edit · Esc no")
+        lines, _ = dialog_lines(fitted(asked, size, MUTE)[0], Edit(), size, MUTE)
+        assert all(any(label in line for line in lines) for label in labels), rows
 
 
 def test_in_a_narrow_window_names_of_models_are_whole() -> None:
