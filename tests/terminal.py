@@ -29,7 +29,7 @@ PATIENCE = float(os.environ.get("TERMINAL_PATIENCE", "1"))
 READING = 1.0
 """Seconds that a person needs at least to read a question; keys that come much sooner are taken to be typed ahead."""
 _QUESTION = re.compile(
-    r"❯ \d+\. |^ *(?:search:|\d yes\b|y or n\?|.*\[y/N\]:|Number, or|Answer:)|· Esc (?:to skip|to cancel|no)"
+    r"❯ \d+\. |^ *(?:search:|\d yes\b|y or n\?|.*\[y/N\]:|Number, or|Answer:)|· Esc (?:skip|cancel|no)"
 )
 
 _UPDATE_BEGINS, _UPDATE_ENDS = b"\x1b[?2026h", b"\x1b[?2026l"

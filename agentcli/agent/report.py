@@ -220,10 +220,10 @@ def cost_lines(records: Iterable[Record]) -> Sequence[str]:
     return [
         f"{total.total:,} tokens, {money(sum(costs) if costs else None)}",
         "",
-        "per model",
+        "Per model",
         *(line for name, one in models.items() for line in _lines(name, one)),
         "",
-        "per day",
+        "Per day",
         *cost_chart(days),
     ]
 

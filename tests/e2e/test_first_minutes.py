@@ -109,7 +109,7 @@ def test_the_program_tells_about_itself_and_the_session(program: Program) -> Non
                 "/cache": "cache write",
                 "/doctor": "ok    key for anthropic",
                 "/permissions": "No rules set.",
-                "/stats": "per day",
+                "/stats": "Per day",
                 f"/export {program.base}/session.md": "session.md, ",
                 "/tasks": "No background jobs.",
             }.items():
@@ -121,7 +121,7 @@ def test_the_program_tells_about_itself_and_the_session(program: Program) -> Non
             assert "single test" not in seen  # how it is to be done
             assert "how to run a single test" in str(server.requests[-1].json)
             t.send("y")
-            t.gone("1. Yes, once")
+            t.gone("1. Yes")
             t.settle(0.5)
             assert re.search(r" · cache \d+%", "\n".join(t.screen())), t.screen()
             leave(t)

@@ -114,7 +114,7 @@ def test_a_draft_of_a_killed_program_comes_back_where_no_file_can_be_locked(with
             leave(other)
         assert list(drafts.glob("*.json")), "the draft of a program that lives stays its own"
     with without_locks.terminal("-m", "script:echo") as t:
-        t.until("press Up")
+        t.until("press ↑")
         t.send("\x1b[A", until="> half a thought")
         t.send("\x15")
         leave(t)

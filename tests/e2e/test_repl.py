@@ -258,7 +258,7 @@ def test_ctrl_c_in_an_answer_of_ones_own_interrupts_the_turn_and_esc_declines(
     script.write_text(json.dumps({"replies": replies}))
     with terminal(program, "-m", f"script:{script}", "go") as t:
         t.until("Something else")
-        t.send("3", until="Enter to send")
+        t.send("3", until="Enter send")
         t.send(key, until=told)
         leave(t)
         assert ("It goes on." in "\n".join(t.history())) == (key == "\x1b")

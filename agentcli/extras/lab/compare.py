@@ -15,14 +15,14 @@ from agentcli.extras.lab.demand import PARTS
 from agentcli.extras.lab.replay import Played, Setup, replay
 
 COLUMNS = (
-    "policy", "requests", "peak", "compactions", "prunes", "fresh", "written", "read", "output", "cost", "in view", "missed", "code4", "after20",
-    "with recalls", "overflows",
+    "policy", "requests", "peak", "compactions", "prunes", "fresh", "written", "read", "output", "cost", "kept", "lost", "code4", "after20",
+    "cost incl. re-reads", "overflows",
 )  # fmt: skip
-"""`in view` is the share of names needed by replies that was in view. `with recalls` is the cost with one recall for
-each missed name. `code4` is the share of repeated word sequences in inputs of calls that was in view. `after20` is
+"""`kept` is the share of names needed by replies that was in view. `cost incl. re-reads` is the cost with one recall
+for each lost name. `code4` is the share of repeated word sequences in inputs of calls that was in view. `after20` is
 about names used by the next 20 replies: the share that the first request after a compaction had.
 """
-TENTHS = ("in view by tenth", *(str(n) for n in range(1, PARTS + 1)))
+TENTHS = ("kept over time", *(str(n) for n in range(1, PARTS + 1)))
 
 
 @dataclass(frozen=True, slots=True)

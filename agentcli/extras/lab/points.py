@@ -10,7 +10,7 @@ from agentcli.extras.lab.plot import COLOURS, STYLE
 from agentcli.extras.lab.replay import Played
 
 WIDTH = 720
-CAPTION = "Price of the session with one recall for each miss, and the share of the needed names in view"
+CAPTION = "Price of the session with one recall for each miss, and the share of the needed names kept"
 _LEFT, _RIGHT, _TOP, _ROW, _BAR = 120, 170, 40, 28, 18
 
 
@@ -25,7 +25,7 @@ class Point:
     @property
     def told(self) -> str:
         """The price and the share as text."""
-        return f"${self.cost:.2f} · {self.in_view:.1%} in view"
+        return f"${self.cost:.2f} · {self.in_view:.1%} kept"
 
 
 def points(played: Mapping[str, Played]) -> list[Point]:

@@ -52,7 +52,7 @@ def lines(stats: Stats) -> Sequence[str]:
     if not total.count:
         return [none_of("sessions", "sessions")]
     head = f"{plural(total.count, 'session')}, {total.usage.total:,} tokens, {money(total.cost)}"
-    return [head, "", "per model", *cost_chart(by_use(stats.models)), "", "per day", *cost_chart(stats.days)]
+    return [head, "", "Per model", *cost_chart(by_use(stats.models)), "", "Per day", *cost_chart(stats.days)]
 
 
 def by_use(sums: Mapping[str, CostSum]) -> Mapping[str, CostSum]:

@@ -91,7 +91,7 @@ def _draw_stats(found: Stats) -> None:
     whole = found.total
     head = f"{plural(whole.count, 'session')}, {whole.usage.total:,} tokens, {money(whole.cost)}"
     screen.print(Text(head, style="bold"))
-    for title, group in (("per model", by_use(found.models)), ("per day", found.days)):
+    for title, group in (("Per model", by_use(found.models)), ("Per day", found.days)):
         most = max((one.usage.total for one in group.values()), default=0)
         table = Table(
             box=None, padding=(0, 2, 0, 0), pad_edge=False, title=title, title_justify="left", title_style="dim"

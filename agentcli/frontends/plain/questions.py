@@ -147,7 +147,7 @@ class PlainAsking:
     def _offered(self, ask: ApprovalRequest, always: str, changed: bool) -> str:
         if ask.kind == "plan":
             return "1 yes and let it edit without asking, 2 yes and ask before each change, 3 compact and carry it out without asking, 4 no"
-        offers = ["1 yes once"]
+        offers = ["1 yes"]
         session = "2 yes and all edits in this session" if ask.edits else "2 yes for this session"
         offers += [session] if (ask.session or ask.always) and not changed and not ask.folders else []
         folder = f"8 yes and add {proposal.added(ask, self._terminal.look)} to this session"

@@ -61,7 +61,7 @@ class Repl:
             self._queue(text)
             if command:
                 name = text.split()[0]
-                self._console.notice(f"{name} will run after this turn. Esc stops the turn, Up cancels {name}.")
+                self._console.notice(f"{name} will run after this turn. Esc stops the turn, ↑ cancels {name}.")
             return
         self._work = watch_task(start_task(self._through(text)), self._failed, lambda _: self.idle.begin())
 

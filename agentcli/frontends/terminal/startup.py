@@ -167,7 +167,7 @@ class Startup:
         size = self.device.size
         status = self._colours.paint("dim", clip(self._early.status, size.columns - 1))
         lines, (row, column) = input_lines(self.editor.edit, size, self._colours, status)
-        queued = [f"  queued: {safe_line(text)}" for text in self.waiting]
+        queued = [f"  Waiting: {safe_line(text)}" for text in self.waiting]
         waiting = [self._colours.paint("dim", clip(text, size.columns - 1)) for text in queued[-size.rows // 2 :]]
         self.painter.paint([], [*waiting, *lines], (len(waiting) + row, column))
 

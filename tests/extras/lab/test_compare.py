@@ -41,8 +41,8 @@ def test_the_table_says_all_that_was_measured():
     row = dict(zip(COLUMNS, rows[0], strict=True))
     assert row == {
         "policy": "auto", "requests": "2", "peak": "20", "compactions": "5", "prunes": "6", "fresh": "1", "written": "4",
-        "read": "3,000,000", "output": "2", "cost": "$1.00", "in view": "50.0%", "missed": "5", "code4": "100.0%", "after20": "100.0%",
-        "with recalls": "$1.25", "overflows": "0",
+        "read": "3,000,000", "output": "2", "cost": "$1.00", "kept": "50.0%", "lost": "5", "code4": "100.0%", "after20": "100.0%",
+        "cost incl. re-reads": "$1.25", "overflows": "0",
     }  # fmt: skip
     assert title == "all 2 sessions"
     assert "$4.00" in totals[0]
@@ -62,7 +62,7 @@ def test_a_model_without_a_price_is_said_to_have_none():
     made = Report(("auto", "opencode"), {"one": {"auto": free, "opencode": played("opencode", 1.0, 10)}})
     (_, rows) = next(made.tables())
     told = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
-    assert [(row["cost"], row["with recalls"]) for row in told] == [("unknown", "unknown"), ("$1.00", "$1.25")]
+    assert [(row["cost"], row["cost incl. re-reads"]) for row in told] == [("unknown", "unknown"), ("$1.00", "$1.25")]
     assert made.to_json()["total"]["auto"]["cost"] is None
     assert [point.name for point in points(made.totals())] == ["opencode"]
 

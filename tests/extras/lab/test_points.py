@@ -11,7 +11,7 @@ from tests.extras.lab.test_plot import shapes
 
 def test_the_price_is_drawn_as_a_bar_for_each_policy() -> None:
     drawn = points({"auto": played("auto", 1.0), "auto@0": played("auto@0", 2.0), "op<en": played("op<en", 4.0)})
-    assert text_bars(drawn)[0].endswith(" $1.25 · 50.0% in view")
+    assert text_bars(drawn)[0].endswith(" $1.25 · 50.0% kept")
     drawing = svg_bars(drawn, "a < b")
     assert "@media(prefers-color-scheme:dark)" in drawing
     assert 'fill="#' not in drawing
@@ -24,11 +24,11 @@ POINTS = (Point("auto", 1, 0.5), Point("auto@0", 2, 0.9), Point("opencode", 4, 0
 
 def test_the_price_of_each_policy_is_a_bar_with_its_figures() -> None:
     assert text_bars(POINTS, width=48) == [
-        "auto      #### $1.00 · 50.0% in view",
-        "auto@0    ######## $2.00 · 90.0% in view",
-        "opencode  ############### $4.00 · 46.0% in view",
+        "auto      #### $1.00 · 50.0% kept",
+        "auto@0    ######### $2.00 · 90.0% kept",
+        "opencode  ################## $4.00 · 46.0% kept",
         "",
-        "Price of the session with one recall for each miss, and the share of the needed names in view.",
+        "Price of the session with one recall for each miss, and the share of the needed names kept.",
     ]
     assert text_bars(POINTS, width=5)[2].count("#") == 10
     assert text_bars([]) == ["Nothing to draw."]
@@ -44,4 +44,4 @@ def test_each_policy_has_one_colour_and_the_oracle_is_grey() -> None:
         '<rect x="120" y="96" width="430.0" height="18" class="n1"/>',
         '<rect x="120" y="124" width="107.5" height="18" class="bar"/>',
     ]
-    assert '<text x="558.0" y="110" class="ink">$4.00 · 46.0% in view</text>' in drawn
+    assert '<text x="558.0" y="110" class="ink">$4.00 · 46.0% kept</text>' in drawn

@@ -52,18 +52,18 @@ def test_an_editor_works_in_a_session_that_a_terminal_shares(program: Program) -
     with program.terminal(*script(program, *replies)) as t:
         t.until("ask ·")
         t.send("/remote on\r", until="Shared.")
-        t.send("make it\r", until="1. Yes, once")
+        t.send("make it\r", until="1. Yes")
         session = row(program)["session"]
         with Editor(program) as editor:
             editor.load(session)
             assert editor.text("user_message_chunk") == "make it"
             question = editor.question("touch made")
             labels = [option["name"] for option in question["params"]["options"]]
-            assert labels[0] == "Yes, once"
+            assert labels[0] == "Yes"
             assert labels[-1] == "No, tell it what to do instead"
             editor.choose(question, "once")
             editor.said("All done.")
-            t.until("Answered by the editor: Yes, once")
+            t.until("Answered by the editor: Yes")
             assert (program.work / "made").exists()
             (end,) = [each for each in editor.updates("tool_call_update") if each.get("status") == "completed"]
             assert end["toolCallId"] == "call-made"
@@ -136,7 +136,7 @@ def test_two_browsers_two_terminals_and_an_editor_answer_in_turn(program: Progra
             t.settle(0.7)
             t.send("1")
             late = editor.question("touch terminal")
-            editor.said("Answered by the terminal: Yes, once.", "agent_thought_chunk")
+            editor.said("Answered by the terminal: Yes.", "agent_thought_chunk")
             editor.choose(late, "no")
             editor.said("Already answered by the terminal: once.", "agent_thought_chunk")
             question = two.until("question", "touch browser")
@@ -207,7 +207,7 @@ def test_a_killed_session_ends_the_prompt_and_is_followed_again_once_it_is_resum
         second = script(program, {"text": "Second.", "calls": [touch("two")]}, {"text": "Done."})
         with program.terminal("resume", session, *second, "--set", "ui.remote=true") as t:
             t.until("ask ·")
-            t.send("typed here\r", until="1. Yes, once")
+            t.send("typed here\r", until="1. Yes")
             asked = editor.prompt(session, "and this")
             editor.choose(editor.question("touch two"), "once")
             assert editor.answer(asked)["result"]["stopReason"] == "end_turn"

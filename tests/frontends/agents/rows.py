@@ -22,7 +22,7 @@ def row(session: str, state: Any, **more: Any) -> Running:
 
 
 def approval(hash: str = "h1", preview: str = "npm test", **more: Any) -> dict[str, Any]:
-    choices = [("once", "Yes, once"), ("session", "Yes, for this session"), ("no", "No, tell it what to do instead")]
+    choices = [("once", "Yes"), ("session", "Yes, for this session"), ("no", "No, tell it what to do instead")]
     return {
         "kind": "command",
         "hash": hash,

@@ -50,7 +50,7 @@ def test_every_line_fits_and_every_session_is_there(columns: int) -> None:
 
 def test_a_question_stands_below_its_session_with_a_key_for_each_answer() -> None:
     shown = "\n".join(draw(View(ROWS, "fix-parser"), Size(80, 24), MUTE))
-    assert "Run this command?\n    npm may change files\n    $ npm test\n    1 Yes, once\n    2 Yes" in shown
+    assert "Run this command?\n    npm may change files\n    $ npm test\n    1 Yes\n    2 Yes" in shown
     assert "1-3 answer" in shown
     asked = View([row("q", "waits", questions=[questions("Which colour?", "Other?")])], "q", answers=("red",))
     assert "Other? (2 of 2)\n    1 red  like a rose" in "\n".join(draw(asked, Size(80, 24), MUTE))

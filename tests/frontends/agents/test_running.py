@@ -99,7 +99,7 @@ def test_a_question_is_answered_from_the_screen_and_its_work_merged(program: Pro
     assert until(program, "waits")["questions"][0]["subject"] == "$ touch made.txt"
     assert "needs your answer" in program.run("ps").out
     with program.terminal("agents") as t:
-        t.until("NEEDS YOU", "$ touch made.txt", "1 Yes, once")
+        t.until("NEEDS YOU", "$ touch made.txt", "1 Yes")
         t.settle(0.6)
         t.send("1", until="DONE")
         t.until("All done.", "m merges")

@@ -88,7 +88,7 @@ def test_a_rule_of_several_lines_stays_in_the_line_of_the_question() -> None:
     person = Person("1")
     person.approve(replace(COMMAND, always="bash(make\nmake x)", prefixes=("bash(make\t*)",)))
     assert person.asked == [
-        r"1 yes once, 2 yes for this session, 3 always allow `make\nmake x` in this project, 4 no, "
+        r"1 yes, 2 yes for this session, 3 always allow `make\nmake x` in this project, 4 no, "
         r"6 always allow bash(make\t*) in this project, 7 always allow `make\nmake x` in every project? "
     ]
 
@@ -96,7 +96,7 @@ def test_a_rule_of_several_lines_stays_in_the_line_of_the_question() -> None:
 def test_only_a_call_that_may_be_changed_is_offered_for_it() -> None:
     person = Person("e", "1")
     assert person.approve(COMMAND).choice == "once"
-    assert person.asked == ["1 yes once, 4 no? "] * 2
+    assert person.asked == ["1 yes, 4 no? "] * 2
 
 
 def test_only_what_is_offered_is_taken_for_an_answer() -> None:
@@ -110,7 +110,7 @@ def test_a_folder_is_offered_in_place_of_the_session() -> None:
     person = Person("2", "8")
     asked = replace(COMMAND, session="bash(make)", folders=(Path("/home/me/lib"),))
     assert person.approve(asked).choice == "folder"
-    assert person.asked == ["1 yes once, 8 yes and add /home/me/lib to this session, 4 no? "] * 2
+    assert person.asked == ["1 yes, 8 yes and add /home/me/lib to this session, 4 no? "] * 2
 
 
 def test_all_calls_of_a_reply_are_allowed_also_where_the_first_was_changed() -> None:

@@ -110,7 +110,7 @@ def test_a_proposed_command_can_be_typed_anew(tmp_path: Path) -> None:
         t.send("run\r", until="e edit it?")
         t.send("e\r", until="It is: pytest -q")
         t.send("pytest -q -k cart\r", until="Permission needed: Run this command? (changed by you)")
-        t.until("1 yes once, 4 no, e edit it?")
+        t.until("1 yes, 4 no, e edit it?")
         t.send("1\r", until="Running: bash pytest -q -k cart")
 
 

@@ -84,7 +84,7 @@ def test_an_approval_shows_the_diff_and_keeps_the_draft(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         t.send("both\r", until="#0001")
         t.send("my draft", until="> my draft")
-        t.until("Yes, once")
+        t.until("1. Yes")
         t.settle()
         assert any("+         prices = [item.price" in row for row in t.screen())
         assert "my draft" not in "\n".join(t.screen())
@@ -93,7 +93,7 @@ def test_an_approval_shows_the_diff_and_keeps_the_draft(tmp_path: Path) -> None:
         t.settle()
         rows = t.history()
     assert last(rows) == "> my draft"
-    assert not any("Yes, once" in row for row in rows)
+    assert not any("1. Yes" in row for row in rows)
 
 
 @pytest.mark.full
@@ -104,9 +104,9 @@ def test_what_was_typed_before_the_question_does_not_answer_it(tmp_path: Path) -
         t.signal(signal.SIGSTOP)
         t.send("1111y1")
         t.signal(signal.SIGCONT)
-        t.until("Yes, once")
+        t.until("1. Yes")
         t.settle(0.8)
-        assert any("Yes, once" in row for row in t.screen())
+        assert any("1. Yes" in row for row in t.screen())
         t.send("n", until="What should it do instead?")
 
 
@@ -115,28 +115,28 @@ def test_a_question_amid_a_sentence_is_not_answered_by_the_rest_of_it(tmp_path: 
     with preview(tmp_path) as t:
         t.send("both\r", until="#0001")
         ends = time.monotonic() + 20
-        while "Yes, once" not in "\n".join(t.screen()) and time.monotonic() < ends:
+        while "1. Yes" not in "\n".join(t.screen()) and time.monotonic() < ends:
             t.send("y", at_once=True)
             t.settle(0.05, 0.05)
         for _ in range(5):
             t.send("y", at_once=True)
             t.settle(0.05, 0.05)
         t.settle(0.8, 0.8)
-        assert "Yes, once" in "\n".join(t.screen())
+        assert "1. Yes" in "\n".join(t.screen())
         t.send("y", until="answer once")
 
 
 @pytest.mark.full
 def test_a_no_carries_the_words_that_say_what_to_do_instead(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        t.send("edit\r", until="Yes, once")
+        t.send("edit\r", until="1. Yes")
         t.send("n", until="What should it do instead?")
         t.send("use integers\r", until="answer no use integers")
 
 
 def test_a_command_too_long_for_the_screen_is_shown_whole_before_it_is_approved(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        t.send("long-command\r", until="Yes, once")
+        t.send("long-command\r", until="1. Yes")
         rows = "\n".join(t.history())
         assert all(f"echo line {n} of a long command" in rows for n in range(60))
 
@@ -144,17 +144,17 @@ def test_a_command_too_long_for_the_screen_is_shown_whole_before_it_is_approved(
 @pytest.mark.full
 def test_a_proposed_command_can_be_changed_before_it_runs(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        t.send("run\r", until="Yes, once")
+        t.send("run\r", until="1. Yes")
         t.send("e", until="Change the command")
         t.send(" -k cart\r", until="$ pytest -q -k cart")
-        t.until("Yes, once")
+        t.until("1. Yes")
         t.send("1", until="● bash pytest -q -k cart · exit 0")
 
 
 @pytest.mark.full
 def test_escapes_from_a_tool_are_not_obeyed(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        t.send("run\r", until="Yes, once")
+        t.send("run\r", until="1. Yes")
         t.send("y", until="exit 0, 11 lines")
         t.settle()
         t.send("\x0f", until="line 39")
@@ -215,10 +215,10 @@ def test_no_blank_rows_stay_above_the_input_after_a_menu_closes(tmp_path: Path, 
         t.send("long 12 20000\r", until="all done")
         t.settle()
         place = t.cursor[0]
-        t.send(opened, until="q close" if opened == "?" else "Esc to cancel" if "\r" in opened else "more")
+        t.send(opened, until="q close" if opened == "?" else "Esc cancel" if "\r" in opened else "more")
         t.settle()
         t.send("\x1b" if opened in ("/model\r", "?") else "\x7f")
-        t.gone("q close" if opened == "?" else "Esc to cancel" if "\r" in opened else "more")
+        t.gone("q close" if opened == "?" else "Esc cancel" if "\r" in opened else "more")
         t.settle()
         rows, row = t.screen(), t.cursor[0]
     assert row <= place
@@ -484,8 +484,8 @@ def test_a_question_waits_until_the_person_is_back_from_the_editor(tmp_path: Pat
         t.send("both\r", until="#0001")
         t.send("\x07", until="EDITING")
         t.settle(3.0, 5.0)
-        assert "Yes, once" not in "\n".join(t.history())
-        t.send("typed in the editor\r", until="Yes, once")
+        assert "1. Yes" not in "\n".join(t.history())
+        t.send("typed in the editor\r", until="1. Yes")
         t.settle(0.8)
         t.send("1", until="> typed in the editor")
 
@@ -493,7 +493,7 @@ def test_a_question_waits_until_the_person_is_back_from_the_editor(tmp_path: Pat
 @pytest.mark.full
 def test_the_transcript_is_a_screen_of_its_own_and_the_session_comes_back_as_it_was(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        t.send("run\r", until="Yes, once")
+        t.send("run\r", until="1. Yes")
         t.send("1", until="exit 0, 11 lines")
         t.settle()
         t.send("a draft", until="> a draft")
@@ -514,9 +514,9 @@ def test_a_question_is_announced_in_the_transcript_and_answered_after_it(tmp_pat
     with preview(tmp_path) as t:
         t.send("both\r", until="#0001")
         t.send("\x0f", until="Press q to answer it.")
-        assert "Yes, once" not in "\n".join(t.history())
+        assert "1. Yes" not in "\n".join(t.history())
         t.resize(60, 20)
-        t.send("\x0f", until="Yes, once")
+        t.send("\x0f", until="1. Yes")
         t.settle(0.8)
         t.send("1", until="answer once")
 
@@ -565,7 +565,7 @@ def test_vi_keys_edit_where_they_are_wanted(tmp_path: Path) -> None:
 
 def test_a_long_turn_rings_when_it_ends_or_asks(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        t.send("run\r", until="Yes, once")
+        t.send("run\r", until="1. Yes")
         assert b"\x1b]9;agentcli asks" in t.raw
 
 
@@ -592,7 +592,7 @@ def test_shift_tab_goes_through_the_modes(tmp_path: Path) -> None:
 def test_a_session_fits_terminals_of_all_sizes(tmp_path: Path, size: tuple[int, int]) -> None:
     with preview(tmp_path, *size) as t:
         t.send("long 40 4000\r", until="all done")
-        t.send("edit\r", until="Yes, once")
+        t.send("edit\r", until="1. Yes")
         t.send("1", until="answer once")
         t.settle()
         assert tags(t.history()) == Counter(f"#{n:04}" for n in range(40))

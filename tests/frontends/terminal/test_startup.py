@@ -23,7 +23,7 @@ def test_the_whole_editor_works_while_the_program_is_loaded(tmp_path: Path) -> N
         t.send("world\x01hello ", until="> hello world")
         assert "demo/demo" not in "\n".join(t.screen())
         t.send("\x05!\rnext draft", until="> next draft")
-        t.until("queued: hello world!", "You said: hello world!")
+        t.until("Waiting: hello world!", "You said: hello world!")
         t.settle()
         assert "\n".join(t.history()).count("> next draft") == 1
 
@@ -81,7 +81,7 @@ def test_the_first_paint_needs_next_to_nothing() -> None:
 def test_a_terminated_program_with_an_open_question_ends_at_once(tmp_path: Path) -> None:
     with Terminal([*PREVIEW, f"state={tmp_path}"], cwd=str(REPOSITORY)) as t:
         t.until("ask · demo")
-        t.send("edit\r", until="Yes, once")
+        t.send("edit\r", until="1. Yes")
         t.signal(signal.SIGTERM)
         assert t.wait(2.0) == 143
 

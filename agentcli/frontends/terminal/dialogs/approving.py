@@ -110,7 +110,7 @@ class Approving:
         """Show rules one after the other for editing; return the response that saves them, or why to ask again."""
         rules: list[str] = []
         for rule in offered:
-            line = Dialog(title, entry="", hint="Enter to save · or add: for 30m, for 10 calls · Esc to go back")
+            line = Dialog(title, entry="", hint="Enter save · or add: for 30m, for 10 calls · Esc back")
             if not isinstance(await self._asking.show(line, text=rule), Picked):
                 return ""
             rules.append(self._editor.line.text.strip())
@@ -157,7 +157,7 @@ class Approving:
         """
         part = proposal.editable(ask, changed)
         if part.key == "command" and "\n" not in part.text:
-            line = Dialog("Change the command", entry="$ ", hint="Enter to save · Esc to cancel")
+            line = Dialog("Change the command", entry="$ ", hint="Enter save · Esc cancel")
             over = await self._asking.show(line, text=part.text)
             text = self._editor.line.text if isinstance(over, Picked) else part.text
         else:

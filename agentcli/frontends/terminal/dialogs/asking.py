@@ -106,7 +106,7 @@ class Asking:
                 ]
                 return Dialog(
                     title, choices=tuple(shown), chosen=0 if query else start, entry="search: ",
-                    numbered=False, hint=f"↑↓ Enter{more}{f' · type to find {folded} more' if folded else ''} · Esc to cancel", acts=tuple(acts),
+                    numbered=False, hint=f"↑↓ Enter{more}{f' · type to find {folded} more' if folded else ''} · Esc cancel", acts=tuple(acts),
                     empty="Searching…" if contents.busy(query) else "No match",
                 )  # fmt: skip
 
@@ -175,7 +175,7 @@ class Asking:
             body = tuple(
                 self._screen.look.theme.paint("dim", row) for row in wrap(safe(hint), self._screen.size.columns - 2)
             )
-            dialog = Dialog(safe(title), body if hint else (), entry="> ", hint="Enter to save · Esc to cancel")
+            dialog = Dialog(safe(title), body if hint else (), entry="> ", hint="Enter save · Esc cancel")
             over = await self.show(dialog, text=text)
             return self._editor.line.text if isinstance(over, Picked) else None
 
@@ -328,9 +328,7 @@ class Asking:
         if not offered:
             return await self._free(title, drop=True)
         hint = (
-            "Space to mark · Enter to send · Esc to skip"
-            if question.multiple
-            else f"1-{len(offered) + 1} or Enter · Esc to skip"
+            "Space mark · Enter send · Esc skip" if question.multiple else f"1-{len(offered) + 1} or Enter · Esc skip"
         )
         dialog = Dialog(title, choices=(*offered, Choice("Something else…")), hint=hint, multiple=question.multiple)
         match await self.show(dialog, drop=True):
@@ -346,7 +344,7 @@ class Asking:
                 return None
 
     async def _free(self, title: str, drop: bool = False) -> str | None:
-        match await self.show(Dialog(title, entry="> ", hint="Enter to send · Esc to skip"), drop=drop):
+        match await self.show(Dialog(title, entry="> ", hint="Enter send · Esc skip"), drop=drop):
             case Picked():
                 return self._editor.line.text
             case over:

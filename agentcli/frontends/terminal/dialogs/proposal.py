@@ -110,7 +110,7 @@ def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look
         return Dialog(asked, (), _PLAN, hint="e edit the plan · Esc keep planning", editable=True)
     given = answers(ask, changed)
     labels = {
-        "once": Choice("Yes" if ask.edits else "Yes, once", keys="y"),
+        "once": Choice("Yes", keys="y"),
         "session": (
             Choice("Yes, and all edits in this session (Shift-Tab)", shortcut="s-tab")
             if ask.edits

@@ -166,7 +166,7 @@ class DraftActions:
         elif own:
             self.remember(own)
         if others or (own and self._editor.draft.text != own):
-            self._console.notice("Text typed in a session that ended unexpectedly: press Up.")
+            self._console.notice("Text typed in a session that ended unexpectedly: press ↑.")
         if queue:
             console = self._console
             console.screen.change(replace(console.state, queue=(*console.state.queue, *queue)))

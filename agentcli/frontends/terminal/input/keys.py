@@ -61,7 +61,7 @@ _FIXED = (
     ("Esc", "interrupt (keeps what has arrived); twice on an empty line: go back to an earlier prompt"),
     ("Ctrl-C", "interrupt, else clear; twice: exit"),
     ("Ctrl-D", "exit"),
-    ("Up, Down", "take back a queued message; earlier prompts"),
+    ("↑ ↓", "take back a queued message; earlier prompts"),
     ("Tab", "complete /commands and @files; Enter runs or takes the marked one"),
     ("Ctrl-Z", "suspend"),
     ("/", "commands"),
@@ -342,7 +342,7 @@ def _presses(editor: Editor, name: str) -> Callable[[KeyPressEvent], Any]:
     return handler
 
 
-_ARROWS = {"left": "←", "right": "→"}
+_ARROWS = {"left": "←", "right": "→", "up": "↑", "down": "↓"}
 
 
 def readable(key: str) -> str:

@@ -149,9 +149,9 @@ def labels(ask: ApprovalRequest, changed: dict[str, object] | None = None) -> li
 
 def test_only_choices_that_can_be_chosen_are_listed() -> None:
     ruled = replace(COMMAND, always="bash(make)", session="bash(make)", prefixes=("bash(make *)",))
-    assert labels(COMMAND) == ["Yes, once", "No, tell it what to do instead"]
+    assert labels(COMMAND) == ["Yes", "No, tell it what to do instead"]
     assert labels(ruled) == [
-        "Yes, once", "Yes, for this session", "Always allow `make` in this project",
+        "Yes", "Yes, for this session", "Always allow `make` in this project",
         "Always allow `make …` in this project", "Always in every project…",
         "No, tell it what to do instead",
     ]  # fmt: skip
@@ -169,8 +169,8 @@ def test_only_choices_that_can_be_chosen_are_listed() -> None:
 @each_row(
     ("ask", "first"),
     [
-        (COMMAND, "Yes, once"),
-        (EDIT, "Yes, once"),
+        (COMMAND, "Yes"),
+        (EDIT, "Yes"),
         (replace(COMMAND, why="rm deletes files"), "No, tell it what to do instead"),
         (replace(COMMAND, why="git push uses the network"), "No, tell it what to do instead"),
         (replace(EDIT, why="writes outside the workspace"), "No, tell it what to do instead"),

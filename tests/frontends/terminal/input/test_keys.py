@@ -27,7 +27,7 @@ def test_every_key_has_a_line_of_help() -> None:
         "Shift-Tab",
         "Tab",
         "Esc",
-        "Up",
+        "↑ ↓",
         "@",
         "!",
         "/",

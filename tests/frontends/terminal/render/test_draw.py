@@ -89,17 +89,17 @@ def test_in_a_low_window_choices_lose_their_details_before_the_question_is_lost(
 @each_row(
     ("size", "chosen", "shown"),
     [
-        (Size(30, 6), 0, ["─ Run this command? ─────────", "❯ 1. Yes, once", "  2. Yes, for this session", "  3. No", "  Esc no"]),
-        (Size(20, 5), 0, ["Run this command?", "❯ 1. Yes, once", "  2. Yes, for this", "     session"]),
+        (Size(30, 6), 0, ["─ Run this command? ─────────", "❯ 1. Yes", "  2. Yes, for this session", "  3. No", "  Esc no"]),
+        (Size(20, 5), 0, ["Run this command?", "❯ 1. Yes", "  2. Yes, for this", "     session"]),
         (Size(20, 5), 2, ["Run this command?", "❯ 3. No", "  Esc no", "Not valid"]),
-        (Size(12, 5), 0, ["Run this", "command?", "❯ 1. Yes,", "     once"]),
-        (Size(12, 3), 0, ["Run this c…", "❯ 1. Yes,"]),
+        (Size(12, 5), 0, ["Run this", "command?", "❯ 1. Yes", "  2. Yes, for"]),
+        (Size(12, 3), 0, ["Run this c…", "❯ 1. Yes"]),
     ],
 )  # fmt: skip
 def test_in_a_tiny_window_the_question_and_its_choices_are_the_last_to_go(
     size: Size, chosen: int, shown: list[str]
 ) -> None:
-    choices = (Choice("Yes, once"), Choice("Yes, for this session"), Choice("No"))
+    choices = (Choice("Yes"), Choice("Yes, for this session"), Choice("No"))
     body = ("it deletes", "  (2 lines, shown above)")
     dialog = Dialog("Run this command?", body, choices, chosen, hint="Esc no", note="make may change files")
     live = draw(State(dialog=dialog, notice="Not valid" * (chosen == 2)), Edit(), size, Look(MUTE), ["tail"], 0.0)
@@ -182,7 +182,7 @@ def test_a_retry_is_one_line_that_counts_down() -> None:
 
 def test_the_rule_that_always_would_save_is_shown_to_its_last_letter() -> None:
     rule = "Always: bash(git -C some/folder log --oneline --graph *)"
-    dialog = Dialog("Run this command?", choices=(Choice("Yes, once"), Choice(rule)))
+    dialog = Dialog("Run this command?", choices=(Choice("Yes"), Choice(rule)))
     live = draw(State(dialog=dialog), Edit(), Size(40, 15), Look(MUTE), [], 0.0)
     assert "".join(live.lines).replace(" ", "").endswith(rule.replace(" ", ""))
 
