@@ -15,16 +15,17 @@ from agentcli.agent.core import OpenChild, SessionCore
 from agentcli.agent.ending import Ending
 from agentcli.agent.feature import SessionPart
 from agentcli.agent.instructions import Standing, nested_of
-from agentcli.agent.ports import FoundTools, SessionPromptFiles
+from agentcli.agent.ports import FoundTools, Prompt, SessionPromptFiles
 from agentcli.agent.repeats import RepeatGuard
 from agentcli.agent.tool_context import offer
 from agentcli.context.inject import wrap
 from agentcli.context.settings import NATIVE, PROVIDER
 from agentcli.core.errors import AgentError
-from agentcli.core.event import Emit, Event, UsageReported
+from agentcli.core.event import Emit, Event, Noticed, UsageReported
 from agentcli.core.journal import SessionText
-from agentcli.core.message import Usage
+from agentcli.core.message import Usage, reminder
 from agentcli.core.record import Settings, Todo, TodoItem
+from agentcli.core.sanitise import safe_line
 from agentcli.core.subagent_result import spending
 from agentcli.core.tasks import start_task
 from agentcli.core.tool import ToolOutput
@@ -146,7 +147,7 @@ class SessionParts:
 
 
 class BackgroundJobs(SessionPart):
-    """The news of background commands."""
+    """The news of background commands and subagents; some begin a turn by themselves."""
 
     name = "jobs"
 
@@ -161,6 +162,17 @@ class BackgroundJobs(SessionPart):
 
     def goes_on(self) -> bool:
         return bool(self._jobs.running())
+
+    def is_due(self) -> bool:
+        return bool(self._jobs.waking())
+
+    async def due(self, interrupt: asyncio.Event, emit: Emit) -> Prompt | None:
+        """Return the prompt with the news of jobs, after a notice of what woke the model."""
+        reasons = "; ".join(self._jobs.waking())
+        if not (texts := self._jobs.news()):
+            return None
+        await emit(Noticed(safe_line(f"Woken by {reasons}")))
+        return Prompt("", tuple(map(reminder, texts)), typed=False)
 
     def closed(self) -> None:
         self._jobs.abandon()

@@ -41,8 +41,8 @@ CLAUDE_CODE: Renaming = {
     "WebSearch": ("web_search", {"allowed_domains": "", "blocked_domains": ""}),
     "TodoWrite": ("todo", {}),
     "TaskList": ("todo", {}),
-    "Task": ("task", {"subagent_type": "agent"}),
-    "Agent": ("task", {"subagent_type": "agent"}),
+    "Task": ("task", {"subagent_type": "agent", "background": "run_in_background"}),
+    "Agent": ("task", {"subagent_type": "agent", "background": "run_in_background"}),
     "AskUserQuestion": ("ask_user", {}),
     "ExitPlanMode": ("exit_plan", {}),
     "Skill": ("skill", {"skill": "name", "args": "arguments"}),
@@ -83,7 +83,7 @@ OPENCODE: Renaming = {
     "webfetch": ("web_fetch", {}),
     "websearch": ("web_search", {"numResults": "", "livecrawl": "", "type": "", "contextMaxCharacters": ""}),
     "todowrite": ("todo", {}),
-    "task": ("task", {"subagent_type": "agent"}),
+    "task": ("task", {"subagent_type": "agent", "background": "run_in_background"}),
     "question": ("ask_user", {}),
 }
 _CODEX_COMMAND = {

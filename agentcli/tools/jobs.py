@@ -37,6 +37,11 @@ class Listener(ABC):
     def news(self) -> Sequence[str]:
         """Return texts for the model that are new since the last call."""
 
+    @property
+    @abstractmethod
+    def wakes_with(self) -> str:
+        """The line with which the output wakes the model now; empty if it does not."""
+
 
 @dataclass(frozen=True, slots=True)
 class Wakes:
@@ -176,6 +181,18 @@ class Jobs:
             for job in self.finished()
         ]
         return [*heard, *ended]
+
+    def waking(self) -> Sequence[str]:
+        """Return the jobs that wake the model now, each with its line or its end.
+
+        Subagents do so with their ends, and commands only if a listener waits for them.
+        """
+        found = []
+        for job in self._jobs.values():
+            line = job.listener.wakes_with if job.listener is not None else ""
+            over = job.ended is not None and not job.reported and (job.awaited or job.listener is not None)
+            found += [f"{job.id}: {line}" if line else f"{job.id}, which has ended"] if line or over else []
+        return found
 
     async def wait_for_awaited(self) -> bool:
         """Wait until an awaited job has an end that the model does not know; return False if there is none."""

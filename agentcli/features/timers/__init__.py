@@ -1,4 +1,4 @@
-"""What begins a turn by itself: timers, at intervals or once, and background commands whose output wakes the model."""
+"""Timers, at intervals or once, and background commands whose output wakes the model."""
 
 from __future__ import annotations
 
@@ -65,7 +65,11 @@ class TimersSession(SessionPart):
         return await follow(self._core, ended, interrupt, emit)
 
     def is_due(self) -> bool:
-        return self._wakes() or self._timer_is_due()
+        if self.name not in self._core.journal.history.features:
+            return False
+        from agentcli.features.timers.session import is_due
+
+        return is_due(self._core)
 
     def goes_on(self) -> bool:
         if self.name not in self._core.journal.history.features:
@@ -75,24 +79,6 @@ class TimersSession(SessionPart):
         return goes_on(self._core)
 
     async def due(self, interrupt: asyncio.Event, emit: Emit) -> str | Prompt | None:
-        if self._wakes():
-            from agentcli.features.timers.wakes import due_wake
-
-            return await due_wake(self._jobs, emit)
         from agentcli.features.timers.session import due
 
         return await due(self._core, interrupt, emit)
-
-    def _wakes(self) -> bool:
-        if not self._jobs.has_listener:
-            return False
-        from agentcli.features.timers.wakes import waking
-
-        return bool(waking(self._jobs))
-
-    def _timer_is_due(self) -> bool:
-        if self.name not in self._core.journal.history.features:
-            return False
-        from agentcli.features.timers.session import is_due
-
-        return is_due(self._core)

@@ -6,12 +6,8 @@ import asyncio
 import re
 from collections.abc import Sequence
 
-from agentcli.agent.ports import Prompt
 from agentcli.context.inject import wrap
 from agentcli.core.errors import ToolError
-from agentcli.core.event import Emit, Noticed
-from agentcli.core.message import reminder
-from agentcli.core.sanitise import safe_line
 from agentcli.core.tasks import run_beside
 from agentcli.core.text.terminal import console_text
 from agentcli.core.text.words import plural
@@ -41,31 +37,13 @@ def watch(job: Job, pattern: str, seconds: float) -> None:
     job.listener = Watch(job.id, pattern, seconds, PAUSE)
 
 
-async def due_wake(jobs: Jobs, emit: Emit) -> Prompt | None:
-    """Return the prompt with the jobs' news, after a notice of the reason; None if there is no news."""
-    reasons = "; ".join(waking(jobs))
-    if not (texts := jobs.news()):
-        return None
-    await emit(Noticed(safe_line(f"Woken by {reasons}")))
-    return Prompt("", tuple(map(reminder, texts)), typed=False)
-
-
 async def has_news(jobs: Jobs) -> bool:
     """Wait until a job has such news; return False at once if none can have any."""
-    while not waking(jobs):
+    while not jobs.waking():
         if not any(each.waits and not job.reported for job, each in _watches(jobs)):
             return False
         await asyncio.sleep(TOGETHER)
     return True
-
-
-def waking(jobs: Jobs) -> Sequence[str]:
-    """Return the jobs that wake the model: each id with its first line, or its end."""
-    return [
-        f"{job.id}: {each.first[:SHOWN]}" if each.first else f"{job.id}, which has ended"
-        for job, each in _watches(jobs)
-        if each.has_news or (job.ended is not None and not job.reported)
-    ]
 
 
 def _watches(jobs: Jobs) -> Sequence[tuple[Job, Watch]]:
@@ -95,15 +73,10 @@ class Watch(Listener):
         self._task: asyncio.Task[None] | None = None
 
     @property
-    def has_news(self) -> bool:
-        """True if lines wait for the model, and the pause since the last ones is over."""
+    def wakes_with(self) -> str:
+        """The first line that waits for the model, once the pause since the last ones is over."""
         now = asyncio.get_running_loop().time()
-        return bool(self._lines) and now >= self._not_before
-
-    @property
-    def first(self) -> str:
-        """The first line that waits for the model; empty if there is none."""
-        return self._lines[0].strip() if self._lines else ""
+        return self._lines[0].strip()[:SHOWN] if self._lines and now >= self._not_before else ""
 
     @property
     def waits(self) -> bool:

@@ -605,6 +605,38 @@ def test_a_subagent_in_the_background_is_a_job_and_a_run_without_a_person_waits_
     assert output.metadata["spent"]["model"] == session.core.model.name
 
 
+def test_the_end_of_a_subagent_in_the_background_begins_a_turn_by_itself(tmp_path: Path) -> None:
+    begun = call("task", "t1", description="find it", prompt="Where?", background=True)
+
+    def script(request: Request) -> Reply:
+        if is_child(request):
+            return say("In parser.py.", delay=0.3)
+        last = request.messages[-1].parts[-1]
+        if isinstance(last, ToolResult):
+            return say("I go on meanwhile.")
+        return say("It has ended.") if "has ended" in getattr(last, "text", "") else say("", begun)
+
+    session = open_session(tmp_path, script)
+    seen: list[Event] = []
+
+    async def story() -> list[str]:
+        async def show(event: Event) -> None:
+            seen.append(event)
+
+        texts = [(await session.run(Prompt("go"), asyncio.Event(), show)).text]
+        assert (session.is_due(), session.goes_on()) == (False, True)
+        while not session.is_due():
+            await asyncio.sleep(0.01)
+        due = await session.due(asyncio.Event(), seen.extend)
+        assert isinstance(due, Prompt)
+        texts.append((await session.run(due, asyncio.Event(), show)).text)
+        assert (session.is_due(), session.goes_on()) == (False, False)
+        return texts
+
+    assert asyncio.run(story()) == ["I go on meanwhile.", "It has ended."]
+    assert "Woken by job-1, which has ended" in [one.message for one in seen if isinstance(one, Noticed)]
+
+
 @each_row(("own", "limit", "steps"), [(0, 0, STEPS), (7, 0, 7), (0, 5, 5), (7, 5, 5)])
 def test_every_subagent_has_a_limit_of_steps(own: int, limit: int, steps: int) -> None:
     kind = replace(BUILT_IN["general"], max_steps=own)

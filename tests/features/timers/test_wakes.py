@@ -11,7 +11,7 @@ import pytest
 
 from agentcli.core.errors import ToolError
 from agentcli.features.timers import wakes as watching
-from agentcli.features.timers.wakes import Watch, has_news, waking, watch
+from agentcli.features.timers.wakes import Watch, has_news, watch
 from agentcli.tools.jobs import Jobs, Wakes
 from agentcli.tools.registry import run, tools
 from tests.tools.workplace import Bench
@@ -108,7 +108,7 @@ def test_a_call_that_asks_for_it_is_told_of_lines_and_of_the_end(tmp_path: Path)
             {"command": "read x < line; echo ready 1; read x < end", "run_in_background": True},
         )
         asked = await run(TOOLS["bash_output"], ctx, "c2", {"id": "job-1", "wake_on": "ready \\d"})
-        assert not waking(jobs)
+        assert not jobs.waking()
         await run(TOOLS["bash"], ctx, "c3", {"command": "echo > line"})
         assert await has_news(jobs)
         told = [begun.output, asked.output, *jobs.news()]
