@@ -138,6 +138,10 @@ class SessionPart:
         """Return True if it may begin a turn by itself later: a session without a terminal stays open for that."""
         return False
 
+    def continues_with(self) -> str:
+        """Return the slash command that continues its running work when the session is opened elsewhere; empty without any."""
+        return ""
+
     async def due(self, interrupt: asyncio.Event, emit: Emit) -> str | Prompt | None:
         """Record the beginning of that turn, and return its prompt.
 

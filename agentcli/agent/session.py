@@ -206,6 +206,10 @@ class AgentSession:
         """Return True if work in the background or a timer may begin a turn later."""
         return any(part.goes_on() for part in self.parts.all)
 
+    def continues_with(self) -> Sequence[str]:
+        """Return the slash commands that continue the work of its features when it is opened elsewhere."""
+        return [*filter(None, (part.continues_with() for part in self.parts.all))]
+
     async def due(self, interrupt: asyncio.Event, show: Callable[[Sequence[Event]], None]) -> str | Prompt | None:
         """Return the due prompt: a text as a person types it, or a prompt for the model.
 

@@ -14,7 +14,14 @@ from agentcli.core.sanitise import display_path
 from agentcli.core.text.words import plural
 from agentcli.system import probe
 from agentcli.system.git import GitError, git, run_git
-from agentcli.system.worktrees import NoWorktree, Worktree, add_worktree, remove_worktree
+from agentcli.system.worktrees import (
+    NoWorktree,
+    Worktree,
+    add_worktree,
+    locked_repository,
+    remove_merged,
+    remove_worktree,
+)
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -59,6 +66,14 @@ class NamedWorktree:
 
         Raises InputError if nothing was merged; the worktree then stays.
         """
+        with locked_repository(self.tree.root, self.tree.folder.parent, self.tree.env):
+            target = self._merged()
+        if not remove_merged(self.tree.root, self.tree.folder, self.tree.env):
+            raise InputError(f"Merged, but {display_path(self.tree.folder)} stays: it has changed meanwhile.")
+        run_git(self.tree.root, "branch", "-q", "-d", self.branch, env=self.tree.env)
+        return target
+
+    def _merged(self) -> str:
         root, target = self.tree.root, self.target
         by_hand = f"`git -C {display_path(root)} merge {self.branch}`"
         if not target:
@@ -66,6 +81,8 @@ class NamedWorktree:
         try:
             if git(root, "status", "--porcelain", "--untracked-files=no", env=self.tree.env):
                 raise InputError(f"{display_path(root)} has uncommitted changes: commit them, then {by_hand}.")
+            if not run_git(root, "rev-parse", "-q", "--verify", "MERGE_HEAD", env=self.tree.env).exit_code:
+                raise InputError(f"A merge is not finished in {display_path(root)}: commit it, then {by_hand}.")
             if self._git("status", "--porcelain", "--untracked-files=all"):
                 self._git("add", "--all")
                 self._git("commit", "-q", "-m", f"Work of agentcli in {self.name}")
@@ -74,7 +91,6 @@ class NamedWorktree:
                 raise InputError(f"Not merged: {self._given_up(merged.reason)}. To merge it by hand: {by_hand}.")
         except GitError as error:
             raise InputError(f"Not merged: {error}.") from error
-        self.discard()
         return target
 
     def _given_up(self, reason: str) -> str:
@@ -83,6 +99,21 @@ class NamedWorktree:
         conflicts = git(root, "diff", "--name-only", "--diff-filter=U", env=env).splitlines()
         run_git(root, "merge", "--abort", env=env)
         return f"conflicts in {', '.join(conflicts)}" if conflicts else reason
+
+    def take_along(self) -> None:
+        """Move the uncommitted changes of the repository's checkout into the worktree.
+
+        Raises InputError if they do not fit; then they are where they were.
+        """
+        root, env = self.tree.root, self.tree.env
+        try:
+            git(root, "stash", "push", "-q", "--include-untracked", "-m", self.branch, env=env)
+            if run_git(self.tree.folder, "stash", "pop", "-q", env=env).exit_code:
+                git(self.tree.folder, "reset", "-q", "--hard", env=env)
+                git(root, "stash", "pop", "-q", env=env)
+                raise InputError("The changes could not be moved. They are where they were.")
+        except GitError as error:
+            raise InputError(f"The changes could not be moved: {error}. See `git stash list`.") from error
 
     def discard(self) -> None:
         """Remove the worktree and its branch, with all changes that are not merged."""
@@ -126,10 +157,28 @@ def open_worktree(cwd: Path, name: str, trees: Path, env: Mapping[str, str]) -> 
     return NamedWorktree(name, tree, uncommitted)
 
 
+def found_worktree(cwd: Path, trees: Path, env: Mapping[str, str]) -> NamedWorktree | None:
+    """Return the named worktree below `trees` that contains a folder; None if it is in none."""
+    if not cwd.is_relative_to(trees):
+        return None
+    folder = trees / cwd.relative_to(trees).parts[0]
+    name = run_git(folder, "symbolic-ref", "-q", "--short", "HEAD", env=env).out.strip().removeprefix(_branch(""))
+    common = run_git(folder, "rev-parse", "--path-format=absolute", "--git-common-dir", env=env).out.strip()
+    root = Path(common).parent
+    head = run_git(folder, "merge-base", "HEAD", run_git(root, "rev-parse", "HEAD", env=env).out.strip(), env=env)
+    if not (name and common) or head.exit_code:
+        return None
+    return NamedWorktree(name, Worktree(root, folder, cwd, head.out.strip(), env), uncommitted=False)
+
+
 def _branch(name: str) -> str:
     return f"agentcli/{name}"
 
 
+_COUNTS = re.compile(r"(\d+) (?:(file)s? changed|(insertion)s?|(deletion)s?)")
+
+
 def summary(stat: str) -> str:
-    """Return the last line of `git diff --stat`: how many files and lines are changed."""
-    return stat.splitlines()[-1].strip() if stat else plural(0, "file")
+    """Return the last line of `git diff --stat` briefly: `2 files +10 −1`."""
+    found = {"".join(words): int(number) for number, *words in _COUNTS.findall(stat)}
+    return f"{plural(found.get('file', 0), 'file')} +{found.get('insertion', 0)} −{found.get('deletion', 0)}"

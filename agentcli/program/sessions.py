@@ -20,7 +20,7 @@ from agentcli.context.settings import ContextSettings
 from agentcli.core.errors import CredentialsError, InputError, ToolError, TrustError, UsageError
 from agentcli.core.history import History
 from agentcli.core.journal import Journal, Predecessor
-from agentcli.core.message import Message
+from agentcli.core.message import Message, reminder
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import MODES, Compaction, Mode, Settings
 from agentcli.core.text.words import one_of
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 Reading = Callable[[int], Through]
 """Wraps a session's records while it is opened, given their number; for example to show progress."""
 
+_MOVED = "This session now works in {now}. Before, it worked in {before}: its files there have the same names here."
 _FOUND = 30
 """Largest number of sessions that are found by their contents."""
 
@@ -246,8 +247,12 @@ class SessionOpener:
         """Open a session as it was left, or with `--no-session` a copy in memory. Raises SessionBusy if it is open elsewhere."""
         aloof = self._options.no_session
         session = self._project.store.open(info.project_id, info.id, aloof, reading(info.records))
-        notes = (*self._from_elsewhere(info), *self._not_taken_over(session))
-        return self.session_for(in_memory(session) if aloof else session, notes, source)
+        elsewhere = self._from_elsewhere(info)
+        notes = (*elsewhere, *self._not_taken_over(session))
+        opened = self.session_for(in_memory(session) if aloof else session, notes, source)
+        if elsewhere:
+            opened.conversation.pending.append(reminder(_MOVED.format(now=self._project.cwd, before=info.directory)))
+        return opened
 
     def session_for(self, journal: Journal, notes: Sequence[str] = (), source: Source | None = None) -> AgentSession:
         """Prepare an open session for work, with its model and mode unless this run requests others.

@@ -122,6 +122,12 @@ def remove_worktree(repo: Path, folder: Path, env: Mapping[str, str] | None = No
     shutil.rmtree(folder, ignore_errors=True)
 
 
+def remove_merged(repo: Path, folder: Path, env: Mapping[str, str] | None = None) -> bool:
+    """Remove a worktree if nothing in it is uncommitted; return whether it is gone."""
+    with locked_repository(repo, folder.parent, env):
+        return run_git(repo, "worktree", "remove", str(folder), env=env).exit_code == 0
+
+
 def copy_included(repo: Path, folder: Path, env: Mapping[str, str] | None = None) -> None:
     """Copy the listed untracked files that `folder` lacks, but none through a link that leads outside."""
     top = run_git(repo, "rev-parse", "--show-toplevel", env=env)

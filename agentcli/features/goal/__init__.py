@@ -47,6 +47,9 @@ class GoalSession(SessionPart):
 
         return is_running(self._core)
 
+    def continues_with(self) -> str:
+        return "/goal resume" if self.decides() else ""
+
     async def after_turn(self, ended: TurnEnded, interrupt: asyncio.Event, emit: Emit) -> Prompt | TurnEnded | None:
         from agentcli.features.goal.session import follow
 

@@ -78,6 +78,9 @@ class TimersSession(SessionPart):
 
         return goes_on(self._core)
 
+    def continues_with(self) -> str:
+        return "/loop resume" if self.goes_on() else ""
+
     async def due(self, interrupt: asyncio.Event, emit: Emit) -> str | Prompt | None:
         from agentcli.features.timers.session import due
 

@@ -78,21 +78,10 @@ def _row(row: Running, chosen: bool, columns: int, theme: Theme) -> str:
     facts = _facts(row)
     text = columns - named - 6 - width(facts) - (2 if facts else 0)
     name = fit(safe_line(row.name or row.worktree or row.title or row.session), named)
-    middle = fit(clip(f"{safe_line(_says(row))}", max(text, 1)), max(text, 1))
+    middle = fit(clip(safe_line(row.says), max(text, 1)), max(text, 1))
     end = f"  {theme.paint('dim', facts)}" if facts else ""
     marked = theme.paint(role, mark) + (guess or " ")
     return f"{'❯' if chosen else ' '} {marked}{theme.paint('strong', name) if chosen else name}  {middle}{end}"
-
-
-def _says(row: Running) -> str:
-    """Return what a session's line says of it."""
-    if row.questions:
-        asked = row.questions[0]
-        several = asked["kind"] == "questions"
-        return str(asked["questions"][0]["question"] if several else asked["subject"] or asked["title"])
-    if row.state == "works":
-        return row.doing or row.words.strip().rpartition("\n")[2] or row.last or "starts"
-    return row.error or row.last or row.title
 
 
 def _facts(row: Running) -> str:
@@ -105,7 +94,7 @@ def _facts(row: Running) -> str:
         case "works":
             return " ".join(filter(None, (tokens, cost, seconds)))
         case _:
-            return " ".join(filter(None, (row.changes.replace(" changed", ""), cost)))
+            return " ".join(filter(None, (row.changes, cost)))
 
 
 def _detail(view: View, row: Running, columns: int, theme: Theme) -> list[str]:

@@ -15,7 +15,8 @@ from agentcli.frontends.opening import project_of
 from agentcli.frontends.serve.background import Background, Kept, in_its_worktree
 from agentcli.frontends.serve.new_sessions import PATIENCE, spawned
 from agentcli.frontends.serve.registry import registration
-from agentcli.program.named_worktree import NamedWorktree, open_worktree
+from agentcli.frontends.terminal.sharing import Leaving
+from agentcli.program.named_worktree import NamedWorktree, found_worktree, open_worktree
 from agentcli.program.options import LAST, Options
 from agentcli.program.project import Project
 from agentcli.sessions.info import checked_id, new_id, stamp
@@ -109,21 +110,45 @@ def launch(project: Project, background: Background, former: Background | None =
 
 def resume(project: Project, background: Background) -> Background:
     """Continue the interrupted work of a background session whose process has ended. Raises AgentError."""
-    session = background.session
-    stored = replace(
-        background.options,
+    folder = background.folder if Path(background.folder).is_dir() else str(project.cwd)
+    options = stored_options(replace(background.options, cwd=folder), background.session)
+    started = replace(background, options=options, started=stamp(), again=True, ended="", error="")
+    return launch(project, started, background)
+
+
+def go_on(options: Options, leaving: Leaving) -> int:
+    """Continue a session that its terminal has left in the background, and print its id; return the exit code."""
+    session = leaving.session
+    project = project_of(replace(options, cwd=leaving.folder))
+    given = replace(stored_options(options, session, leaving.prompts), cwd=leaving.folder)
+    tree = found_worktree(project.cwd, project.worktrees, project.given_env)
+    place = in_its_worktree(tree) if tree is not None else None
+    former = Kept(project.dirs.state).get(session)
+    try:
+        launch(project, Background(session, given, stamp(), place, leaving.again), former)
+    except AgentError as error:
+        error.add_note(f"agentcli resume {session}")
+        raise
+    print(session)
+    print(way_back(session), file=sys.stderr)
+    return 0
+
+
+def stored_options(options: Options, session: str, prompts: tuple[str, ...] = ()) -> Options:
+    """Return the options of a run that continues a stored session, with its own model and mode."""
+    return replace(
+        options,
         prompt=None,
-        then=(),
+        then=prompts,
         goal="",
         session=session,
         session_id="",
         fork=False,
         model="",
         mode="",
-        cwd=background.folder if Path(background.folder).is_dir() else str(project.cwd),
+        worktree="",
+        background=False,
     )
-    started = replace(background, options=stored, started=stamp(), again=True, ended="", error="")
-    return launch(project, started, background)
 
 
 def _session(project: Project, options: Options) -> tuple[str, bool]:

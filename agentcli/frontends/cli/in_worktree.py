@@ -23,15 +23,22 @@ def in_worktree(options: Options, run: Callable[[Options], int], attended: bool)
     worktree = open_worktree(project.cwd, options.worktree, project.worktrees, project.env)
     if worktree.uncommitted:
         _say(f"Worktree {worktree.name} starts at HEAD, without your uncommitted changes.")
+    return within(worktree, replace(options, worktree=""), run, attended)
+
+
+def within(worktree: NamedWorktree, options: Options, run: Callable[[Options], int], attended: bool) -> int:
+    """Run in a worktree, then decide about its changes; return the run's exit code."""
     code = 1
     try:
-        code = run(replace(options, worktree="", cwd=str(worktree.tree.cwd)))
+        code = run(replace(options, cwd=str(worktree.tree.cwd)))
     finally:
         _finish(worktree, attended)
     return code
 
 
 def _finish(worktree: NamedWorktree, attended: bool) -> None:
+    if _goes_on(worktree):
+        return
     if not worktree.is_changed:
         worktree.discard()
         return
@@ -42,6 +49,15 @@ def _finish(worktree: NamedWorktree, attended: bool) -> None:
     _say(f"Worktree {worktree.name}, branch {worktree.branch}:\n{stat}")
     while not _decided(worktree):
         pass
+
+
+def _goes_on(worktree: NamedWorktree) -> bool:
+    """Return True if a background session has the worktree: it is decided in `agentcli agents`."""
+    from agentcli.frontends.serve.background import Kept
+
+    kept = Kept(project_of(Options()).dirs.state)
+    folder = str(worktree.tree.folder)
+    return any(each.worktree is not None and each.worktree["folder"] == folder for each in kept)
 
 
 def _decided(worktree: NamedWorktree) -> bool:

@@ -85,13 +85,15 @@ def repl(options: Options, early: EarlyTerminal | None = None) -> int:
     Return the exit code.
     """
     from agentcli.frontends.terminal.early import possible
+    from agentcli.frontends.terminal.sharing import Sharing
 
-    load_session = partial(_load_session, options)
+    sharing = Sharing()
+    load_session = partial(_load_session, options, sharing)
     try:
         if options.plain or not possible():
             from agentcli.frontends.plain.repl import run
 
-            return run(load_session, prompts=_prompts(options))
+            return _elsewhere(options, sharing, run(load_session, prompts=_prompts(options)))
         import_startup = partial(importlib.import_module, "agentcli.frontends.terminal.startup")
         startup = early.during(import_startup) if early is not None else import_startup()
         code: int = startup.run(load_session, load_terminal, prompts=_prompts(options), early=early)
@@ -99,7 +101,21 @@ def repl(options: Options, early: EarlyTerminal | None = None) -> int:
         if early is not None:
             early.leave()
         return _ask_for_key(error, options)
-    return code
+    return _elsewhere(options, sharing, code)
+
+
+def _elsewhere(options: Options, sharing: Sharing, code: int) -> int:
+    """Continue the session elsewhere if the person asked for that; return the exit code, by default the terminal's."""
+    leaving = sharing.leaving
+    if leaving is None:
+        return code
+    from agentcli.frontends.agents.starting import go_on, stored_options
+
+    if leaving.worktree is None:
+        return go_on(options, leaving)
+    from agentcli.frontends.cli.in_worktree import within
+
+    return within(leaving.worktree, stored_options(options, leaving.session, leaving.prompts), start, attended=True)
 
 
 def load_terminal() -> Callable[[Device], Terminal]:
@@ -110,17 +126,15 @@ def load_terminal() -> Callable[[Device], Terminal]:
 
 
 def _load_session(
-    options: Options, approve: Approve, ask: AskUser, report: Callable[[str], object]
+    options: Options, sharing: Sharing, approve: Approve, ask: AskUser, report: Callable[[str], object]
 ) -> tuple[Program, Sharing, AgentSession]:
     """Return everything that a session needs, loaded and put together while the person already types."""
     from agentcli.frontends.terminal.reading import reading
     from agentcli.frontends.terminal.render.status_line import check_facts
-    from agentcli.frontends.terminal.sharing import Sharing
     from agentcli.program.retention import sweep_later
     from agentcli.providers.connect import warm
     from agentcli.system.logs import log_to
 
-    sharing = Sharing()
     program = program_of(options, front_end=FrontEnd(partial(sharing.approve, approve), partial(sharing.ask_user, ask)))
     sharing.start = partial(_share, program)
     log_to(program.dirs, program.env, enabled=not options.no_session)

@@ -10,6 +10,7 @@ from agentcli.frontends.commands import (
     importing,
     memory,
     model,
+    moving,
     prompt_files,
     queue,
     reports,
@@ -34,6 +35,7 @@ CONVERSATION = (
     queue.queue,
     folders.add_dir,
     folders.cd,
+    moving.worktree,
     model.model,
     model.effort,
     model.mode,
@@ -45,7 +47,7 @@ CONVERSATION = (
 )
 CHECKPOINTS = (files.undo, files.redo, context.rewind)
 PROMPT_FILES = (prompt_files.skills, prompt_files.agents, prompt_files.plugins, importing.import_)
-REMOTE = (sessions.remote,)
+REMOTE = (sessions.remote, moving.bg)
 TODO = (reports.todo,)
 JOBS = (reports.tasks,)
 INSTRUCTIONS = (memory.memory, files.init)

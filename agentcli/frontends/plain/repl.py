@@ -135,7 +135,7 @@ class PlainTerminal(LineTerminal, CommandContext):
                 # The program is ending: nothing may interrupt the saving.
                 loop.add_signal_handler(number, lambda: None)
             await self._idle.stop()
-            self.say(*farewell(self.program, self.session))
+            self.say(*farewell(self.program, self.session, moves=self.sharing.leaving is not None))
             await self.sharing.end()
             await self.session.end("prompt_input_exit")
             _take_back(loop)

@@ -23,7 +23,8 @@ from agentcli.core.tasks import start_task
 from agentcli.frontends.serve.access import Access, Grant
 from agentcli.frontends.serve.drawing import drawn, drawn_diff, drawn_reply
 from agentcli.frontends.serve.guard import Guard
-from agentcli.frontends.serve.machine import Machine, last_words, newest_info, records_after
+from agentcli.frontends.serve.listing import Listing
+from agentcli.frontends.serve.machine import last_words, newest_info, records_after
 from agentcli.frontends.serve.new_sessions import Starter
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.summaries import is_subagent
@@ -63,8 +64,8 @@ Answer = Callable[[Request, Grant], Awaitable[Response]]
 class Server:
     """The answers to requests."""
 
-    def __init__(self, machine: Machine, access: Access, starts: Starter) -> None:
-        self._machine, self._access, self._starts = machine, access, starts
+    def __init__(self, listing: Listing, access: Access, starts: Starter) -> None:
+        self._listing, self._machine, self._access, self._starts = listing, listing.machine, access, starts
         self._readers = 0
         self._listed: Listed | None = None
         self._listed_at = 0.0
@@ -127,7 +128,7 @@ class Server:
         return JSONResponse({"code": self._access.link(read_only), "address": self._access.address})
 
     async def _list(self, request: Request, grant: Grant) -> Response:
-        running = [each.to_json() for each in await self._machine.running()]
+        running = [{**each.to_json(), "says": each.says, "questions": ()} for each in await self._listing.rows()]
         known = {each["session"] for each in running}
         stored, folders, models = await self._stored()
         return JSONResponse(

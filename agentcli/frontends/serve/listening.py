@@ -17,7 +17,7 @@ from agentcli.core.tasks import end_within, start_task
 from agentcli.frontends.serve.access import FOLDER, TUNNEL, Access
 from agentcli.frontends.serve.app import Server
 from agentcli.frontends.serve.guard import Guard
-from agentcli.frontends.serve.machine import machine_of
+from agentcli.frontends.serve.listing import listing_of
 from agentcli.frontends.serve.new_sessions import Starter
 from agentcli.frontends.serve.socket_path import SOCKET, is_private, linked_path, remove_socket, usable_path
 from agentcli.program.command_line.output import say
@@ -51,8 +51,8 @@ def serve_project(project: Project, port: int | None, names: tuple[str, ...], re
     """
     opened = sockets(project.dirs.state / FOLDER, port)
     access = Access(project.dirs.state, opened[1].getsockname()[1] if port is not None else 0)
-    machine = machine_of(project, "the page")
-    server = Server(machine, access, Starter(machine, project.cwd, project.env))
+    listing = listing_of(project, "the page")
+    server = Server(listing, access, Starter(listing.machine, project.cwd, project.env))
 
     def ready() -> None:
         if port is None:

@@ -71,6 +71,17 @@ class Running:
     """Files and lines that it has changed."""
     error: str = ""
 
+    @property
+    def says(self) -> str:
+        """What it asks, does or said last, in one line."""
+        if self.questions:
+            asked = self.questions[0]
+            several = asked["kind"] == "questions"
+            return str(asked["questions"][0]["question"] if several else asked["subject"] or asked["title"])
+        if self.state == "works":
+            return self.doing or self.words.strip().rpartition("\n")[2] or self.last or "starts"
+        return self.error or self.last or self.title
+
     def to_json(self) -> Mapping[str, Any]:
         """Return it as JSON."""
         return {name: getattr(self, name) for name in self.__slots__}
@@ -207,6 +218,7 @@ def _live(told: Mapping[str, Any]) -> dict[str, Any]:
     if not told:
         return {}
     return {
+        "folder": told["folder"],
         "cost": told.get("cost"),
         "tokens": told.get("tokens", 0),
         "doing": told.get("doing", ""),

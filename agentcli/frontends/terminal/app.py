@@ -274,7 +274,7 @@ class Terminal:
     def _say_goodbye(self) -> None:
         self._draft_actions.leave()
         self.console.tabs.close()
-        lines = farewell(self.console.program, self.console.session)
+        lines = farewell(self.console.program, self.console.session, moves=self.console.sharing.leaving is not None)
         # A closed terminal cannot be written to.
         with contextlib.suppress(OSError):
             if self.editor.failure is not None:

@@ -286,7 +286,7 @@ class Console(CommandContext):
 
     def leave(self, code: int = 0) -> None:
         """End the program; queued prompts and commands no longer run."""
-        self.state = replace(self.state, queue=())
+        self.requeue(())
         self.editor.leave(code)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError, InputError
 from agentcli.core.event import Event
 from agentcli.core.tool import Question
@@ -12,6 +13,7 @@ from agentcli.core.tool import Question
 if TYPE_CHECKING:
     from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve, AskUser
     from agentcli.agent.session import AgentSession
+    from agentcli.program.named_worktree import NamedWorktree
 
 
 class Front(Protocol):
@@ -42,6 +44,20 @@ class Front(Protocol):
     def show_events(self, events: Sequence[Event]) -> None:
         """Show events."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """How a session continues once its terminal has closed it."""
+
+    session: str
+    folder: str
+    prompts: tuple[str, ...] = ()
+    """What is sent there first."""
+    again: bool = False
+    """True if a turn was interrupted, which continues before the prompts."""
+    worktree: NamedWorktree | None = None
+    """The worktree in which it continues in this terminal; None if it continues in the background."""
 
 
 class Share:
@@ -77,6 +93,8 @@ class Sharing:
         self.share = Share()
         self.front: Front | None = None
         """The front end, once a session is open in it."""
+        self.leaving: Leaving | None = None
+        """How the session continues elsewhere, if the person asked for that."""
 
     @property
     def is_on(self) -> bool:

@@ -38,13 +38,13 @@ def typed(session: AgentSession, prompt: Prompt, text: str, give_back: Callable[
     return turn
 
 
-def farewell(program: Program, session: AgentSession) -> Sequence[str]:
+def farewell(program: Program, session: AgentSession, *, moves: bool = False) -> Sequence[str]:
     """Return a session's last lines: the jobs that end with it, disk problems, and the command that resumes it.
 
     If nothing was saved, there is no such command. The same applies if the person chose no session to resume: the open
-    session was never used.
+    session was never used. If the session `moves` elsewhere, that is told there.
     """
-    return [*ended_jobs(session), *_way_back(program, session.journal)]
+    return [*ended_jobs(session), *(() if moves else _way_back(program, session.journal))]
 
 
 def ended_jobs(session: AgentSession) -> Sequence[str]:

@@ -625,8 +625,8 @@ def test_the_end_of_a_subagent_in_the_background_begins_a_turn_by_itself(tmp_pat
 
         texts = [(await session.run(Prompt("go"), asyncio.Event(), show)).text]
         assert (session.is_due(), session.goes_on()) == (False, True)
-        while not session.is_due():
-            await asyncio.sleep(0.01)
+        await asyncio.wait([job.task for job in session.core.jobs.running() if job.task is not None])
+        assert session.is_due()
         due = await session.due(asyncio.Event(), seen.extend)
         assert isinstance(due, Prompt)
         texts.append((await session.run(due, asyncio.Event(), show)).text)

@@ -4,8 +4,8 @@
 const TAGS = new Set("a b blockquote br code del details div em h1 h2 h3 h4 h5 h6 hr img li ol p pre s section span strong summary table tbody td th thead tr ul".split(" "));
 const RETRY = [500, 1000, 2000, 5000];
 const KEPT = "agentcli-token";
-const STATES = { works: "works", waits: "needs your answer", idle: "idle", ended: "ended" };
-const ORDER = ["waits", "works", "idle", "ended"];
+const STATES = { works: "works", waits: "needs your answer", failed: "failed", ended: "ended", stopped: "stopped", done: "done", idle: "idle" };
+const ORDER = Object.keys(STATES);
 const PENDING = { works: "running", waits: "waiting for you" }; // a call without a result
 const ASKS = "The model asks";
 const SHOWN = 5000; // milliseconds for which the line about an answered question stays
@@ -147,11 +147,11 @@ function rows(place, sessions, none) {
   const sorted = [...sessions].sort((one, other) => ORDER.indexOf(one.state) - ORDER.indexOf(other.state) || (one.updated < other.updated ? 1 : -1));
   const made = sorted.map((each) => {
     const cost = each.cost === null ? "" : `$${each.cost.toFixed(2)}`;
-    const state = each.state === "ended" ? "" : element("span", { class: `state ${each.state}` }, STATES[each.state] + (each.shared ? "" : "?"));
+    const state = each.state === "ended" && !each.background ? "" : element("span", { class: `state ${each.state}` }, STATES[each.state] + (each.shared || each.background ? "" : "?"));
     return element("li", {}, element("a", { href: `#s=${encodeURIComponent(each.session)}` },
       state, each.name || each.title || each.session,
-      element("span", { class: "note" }, [ago(each.updated), each.last].filter(Boolean).join(" · ")),
-      element("span", { class: "note", title: each.folder }, [lastPart(each.folder), cost].filter(Boolean).join(" · "))));
+      element("span", { class: "note" }, [ago(each.updated), each.says || each.last].filter(Boolean).join(" · ")),
+      element("span", { class: "note", title: each.folder }, [each.worktree || lastPart(each.folder), each.changes, cost].filter(Boolean).join(" · "))));
   });
   place.replaceChildren(...(made.length ? made : [element("li", { class: "note" }, none)]));
   if (focused) for (const link of place.querySelectorAll("a")) if (link.getAttribute("href") === focused) link.focus();
