@@ -87,16 +87,15 @@ async def _chosen(context: CommandContext) -> tuple[str, str]:
     shown, at = len(newest) + (now not in (one.name for one in newest)), start_of(names, now)
     roles = _roles(newest)
     choices = [Choice(one.name, _details(one, roles, context)) for one in found]
-    while True:
-        title = f"Which model? Effort: {levels[level]}"
-        arrows = {"left": "less effort", "right": "more"}
-        picked = await context.choose(title, choices, at, arrows, Filter(shown=shown if older else 0))
-        if picked is None:
-            return "", ""
-        at, key = picked
-        if not key:
-            return names[at], levels[level] if level else ""
-        level = min(max(level + (1 if key == "right" else -1), 0), len(levels) - 1)
+
+    def title(key: str = "") -> str:
+        nonlocal level
+        level = min(max(level + {"right": 1, "left": -1}.get(key, 0), 0), len(levels) - 1)
+        return f"Which model? Effort: {levels[level]}"
+
+    arrows = {"left": "less effort", "right": "more"}
+    picked = await context.choose(title(), choices, at, arrows, Filter(shown=shown if older else 0, turns=title))
+    return ("", "") if picked is None else (names[picked[0]], levels[level] if level else "")
 
 
 def _by_age(program: Program) -> tuple[list[ModelSpec], list[ModelSpec]]:

@@ -87,6 +87,9 @@ class ScriptedContext(CommandContext):
         self.asked += [title, *(choice.label for choice in choices)]
         self.listed, self.by, self.started_on = [*choices], by, choices[start].label if choices else ""
         answer = self.answers.pop(0) if self.answers else None
+        while by.turns is not None and isinstance(answer, tuple) and answer[1]:
+            self.asked.append(by.turns(answer[1]))
+            answer = self.answers.pop(0)
         return answer if answer is None or isinstance(answer, tuple) else (answer, "")
 
     async def confirm(self, title: str, body: Sequence[str] = ()) -> bool:

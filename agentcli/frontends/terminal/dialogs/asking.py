@@ -89,8 +89,15 @@ class Asking:
         """Let the person pick as with `pick`, and return the index and the key used.
 
         The key is empty for Enter, otherwise one of `acts`, each with its description. `by` also searches the contents
-        of the choices.
+        of the choices, and may change the title instead at a key.
         """
+        titles = [title]
+
+        def turned(key: str) -> str:
+            assert by.turns is not None
+            titles[0] = by.turns(key)
+            return titles[0]
+
         more = "".join(f" · {readable(key)} {does}" for key, does in acts.items())
         async with self.turn:
             matches = list(range(len(choices)))
@@ -105,9 +112,9 @@ class Asking:
                     replace(choices[n], detail=held[n], about="") if n not in named else choices[n] for n in matches
                 ]
                 return Dialog(
-                    title, choices=tuple(shown), chosen=0 if query else start, entry="search: ",
+                    titles[0], choices=tuple(shown), chosen=0 if query else start, entry="search: ",
                     numbered=False, hint=f"↑↓ Enter{more}{f' · type to find {folded} more' if folded else ''} · Esc cancel", acts=tuple(acts),
-                    empty="Searching…" if contents.busy(query) else "No match",
+                    empty="Searching…" if contents.busy(query) else "No match", turns=turned if by.turns else None,
                 )  # fmt: skip
 
             # Keys right after a command are meant for its list; a list that appears late must not take them.

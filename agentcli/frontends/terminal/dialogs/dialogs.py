@@ -24,6 +24,8 @@ class Filter:
     """
     shown: int = 0
     """Number of first choices listed without words; the others are found by words. 0 for all."""
+    turns: Callable[[str], str] | None = None
+    """Returns the title after one of the further keys, none of which ends the list then; None: each ends it."""
 
 
 UNFILTERED = Filter()
@@ -54,6 +56,8 @@ class Dialog:
     """Number of first choices of a `multiple` dialog that can be ticked; the others act. 0 for all."""
     acts: tuple[str, ...] = ()
     """Keys that end a searched list on the choice under the cursor, for another action than Enter's."""
+    turns: Callable[[str], str] | None = None
+    """Returns the title after one of these keys, none of which ends the list then."""
 
     def can_tick(self, number: int) -> bool:
         """Return whether a choice can be ticked."""
@@ -94,7 +98,7 @@ def press(dialog: Dialog, key: str) -> Dialog | Outcome:
     ) is not None:
         return Picked(named)
     if key in dialog.acts and dialog.choices:
-        return Picked(dialog.chosen, key=key)
+        return replace(dialog, title=dialog.turns(key)) if dialog.turns else Picked(dialog.chosen, key=key)
     match key:
         case "escape" | "c-d":
             return Cancelled()

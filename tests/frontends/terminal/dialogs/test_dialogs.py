@@ -78,3 +78,16 @@ def test_of_a_list_with_acts_only_the_items_are_ticked() -> None:
     assert outcome(dialog, "1", "2", "2", "down", "enter") == Picked(2, frozenset({1}))
     assert press(dialog, " ") == dialog
     assert press(dialog, "3") == Picked(2, frozenset({0, 1}))
+
+
+def test_each_of_several_keys_that_turn_the_title_counts_and_none_ends_the_list() -> None:
+    pressed: list[str] = []
+
+    def turned(key: str) -> str:
+        pressed.append(key)
+        return f"Effort {len(pressed)}"
+
+    dialog = Dialog("Effort 0", choices=CHOICES, entry="search: ", acts=("left", "right"), turns=turned)
+    after = outcome(dialog, "right", "right", "left")
+    assert isinstance(after, Dialog)
+    assert (after.title, pressed) == ("Effort 3", ["right", "right", "left"])
