@@ -211,7 +211,7 @@ async function enter(id) {
   const session = { id, stop: new AbortController(), cursor: "", records: 0, first: 0, text: "", thought: "", closed: 0, reply: 0, writing: false, facts: {}, drawing: null, again: false };
   open = session;
   show("session");
-  $("title").textContent = id;
+  $("title").textContent = "Session";
   for (const each of ["transcript", "live", "questions"]) $(each).replaceChildren();
   $("problem").textContent = $("notice").textContent = $("connection").textContent = "";
   for (let failed = 0; open === session; ) {
@@ -460,7 +460,7 @@ async function write(session) {
 function facts(session, state) {
   session.facts = { ...session.facts, ...state };
   const known = session.facts;
-  $("title").textContent = known.name || known.session || session.id;
+  $("title").textContent = known.name || "New session";
   document.title = `${STATES[known.state]} · ${$("title").textContent}`;
   const cost = typeof known.cost === "number" ? `$${known.cost.toFixed(2)}` : "";
   const words = [known.doing, shortModel(known.model || ""), known.mode, cost, lastPart(known.folder || "")].filter(Boolean).join(" · ");
@@ -510,7 +510,7 @@ function askCall(session, question, place, note) {
   }
   place.append(preview(question.kind, question.preview, question.subject));
   for (const other of question.others) {
-    place.append(element("p", {}, `Also in this reply: ${other.title}`), preview(other.kind, other.preview, other.title));
+    place.append(element("p", {}, other.kind === "command" ? "Also in this reply:" : `Also in this reply: ${other.title}`), preview(other.kind, other.preview, other.title));
   }
   const saves = question.choices.some((each) => ["prefix", "everywhere", "always"].includes(each.choice));
   if (question.unsaved && !saves) place.append(element("p", { class: "note" }, `No rule can be saved for it: ${question.unsaved}.`));
