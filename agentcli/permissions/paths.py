@@ -18,6 +18,7 @@ from agentcli.core.sanitise import invisible
 from agentcli.core.text.path_pattern import names_wildcard
 from agentcli.core.text.secrets import TEMPLATES
 from agentcli.permissions.git_config import GitFacts, git_facts
+from agentcli.system import probe
 from agentcli.system.programs import search_path
 from agentcli.system.resolve import follow, spelled
 
@@ -129,6 +130,15 @@ def impossible(path: str) -> str:
 def resolved(path: Path | str) -> Path:
     """Return the path with every existing link followed. Raise ValueError for a path that no system call accepts."""
     return follow(os.fspath(path))
+
+
+def repositories(workspace: Workspace) -> tuple[Path, ...]:
+    """Return the workspace's own repositories: those around the current folder and its roots that lie in a root."""
+    roots = workspace.resolved_roots
+    places = (resolved(workspace.cwd), *roots)
+    tops = (next((top for top in (place, *place.parents) if probe.exists(top / ".git")), None) for place in places)
+    found = dict.fromkeys(top for top in tops if top is not None and probe.is_dir(top / ".git"))
+    return tuple(top for top in found if any(map(top.is_relative_to, roots)))
 
 
 Verdict = Literal["free", "outside", "protected", "refused"]

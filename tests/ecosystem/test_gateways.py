@@ -156,3 +156,13 @@ def test_a_malformed_call_is_mended_or_explained_through_a_gateway(
     assert (ran.code, ran.result["text"]) == (0, "Done."), ran.err
     assert ran.of("tool_result")[0]["output"].startswith(answer)
     assert not [asked.refused for asked in server.asked if asked.refused]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_call_written_as_text_is_carried_out_through_a_gateway(through: Through, wire: str) -> None:
+    written = '<tool_call>\n{"name": "write", "arguments": {"file_path": "b.py", "content": "y = 1\\n"}}\n</tool_call>'
+    program, server = through(say(written), say("Done."))
+    ran = program.ask("-p", "write b.py", "-m", WIRES[wire], "--mode", "auto-edit")
+    assert (ran.code, ran.result["text"]) == (0, "Done."), ran.err
+    assert (program.work / "b.py").read_text() == "y = 1\n"
+    assert not [asked.refused for asked in server.asked if asked.refused]

@@ -12,7 +12,7 @@ from pathlib import Path
 from agentcli.core.dataclass import dataclass
 from agentcli.core.tool import Boxed
 from agentcli.permissions.denied.files import NOTHING, Hidden
-from agentcli.permissions.paths import PRIVATE_IN_HOME, PROTECTED_FILES, Workspace, impossible, resolved
+from agentcli.permissions.paths import PRIVATE_IN_HOME, PROTECTED_FILES, Workspace, impossible, repositories, resolved
 from agentcli.permissions.sandbox.visible import visible
 from agentcli.system import probe
 
@@ -92,19 +92,19 @@ _GIT_FOLDERS = ("hooks", "info")
 def box_for(workspace: Workspace, network: bool = False, git: bool = False, still: bool = False) -> Box:
     """Return the sandbox for a workspace: it is writable unless `still`, except for its protected files.
 
-    With `git`, the repository around the current folder is writable except for its settings and hooks. A `still`
+    With `git`, the workspace's own repositories are writable except for their settings and hooks. A `still`
     sandbox has no sockets either.
     """
     from agentcli.permissions.sandbox.protected import GIT_SETTINGS, found_in
 
     roots = tuple(dict.fromkeys(workspace.resolved_roots))
     seen, found = visible(workspace, credentials=git), found_in(roots)
-    own = _repository(workspace) if git else None
+    own = [top / ".git" for top in repositories(workspace)] if git else []
     secrets = tuple(name.path for name in found.private)
-    closed = [*(name.path for name in found.protected if name.path != own), *found.closed]
+    closed = [*(name.path for name in found.protected if name.path not in own), *found.closed]
     closed += [path for path in workspace.started() if probe.is_file(path) and path not in closed]
-    closed += [own / name for name in GIT_SETTINGS if probe.exists(own / name)] if own is not None else []
-    absent = tuple(own / name for name in _GIT_FOLDERS if not probe.exists(own / name)) if own is not None else ()
+    closed += [each / name for each in own for name in GIT_SETTINGS if probe.exists(each / name)]
+    absent = tuple(each / name for each in own for name in _GIT_FOLDERS if not probe.exists(each / name))
     homes = () if seen.whole else homes_of(workspace, roots)
     return Box(
         resolved(workspace.cwd),
@@ -156,13 +156,6 @@ def _private(workspace: Workspace, roots: Sequence[Path]) -> tuple[Path, ...]:
     homes = (workspace.home, *workspace.other_homes)
     named = [home / name for home in homes for name in _HIDDEN_IN_HOME] + list(workspace.own)
     return tuple(path for path in dict.fromkeys(map(resolved, named)) if probe.exists(path) and not _holds(path, roots))
-
-
-def _repository(workspace: Workspace) -> Path | None:
-    """Return the folder of the repository around the current folder, if it is in the workspace."""
-    cwd = resolved(workspace.cwd)
-    found = next((top / ".git" for top in (cwd, *cwd.parents) if probe.is_dir(top / ".git")), None)
-    return found if found and any(root in found.parents for root in workspace.resolved_roots) else None
 
 
 def _holds(path: Path, roots: Sequence[Path]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,3 +59,20 @@ def test_the_settings_of_git_stay_closed_there(workspace: Workspace, script: str
     before = (workspace.cwd / ".git/config").read_text()
     assert run(script, workspace, git=True).returncode != 0
     assert (workspace.cwd / ".git/config").read_text() == before
+
+
+def test_a_repository_that_was_added_records_there_as_well_and_its_settings_stay_closed(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    lib, other = tmp_path / "lib", tmp_path / "lib/nested"
+    for folder in (lib, other):
+        subprocess.run(["git", "init", "-q", str(folder)], check=True)
+        (folder / "b.txt").write_text("two\n")
+    added = replace(workspace, added=lambda: (lib,))
+    commit = "git add b.txt && git commit -qm two && git log --format=%s"
+    assert run(f"cd {lib} && {commit}", workspace, git=True).returncode != 0
+    assert run(f"cd {lib} && {commit}", added, git=True).stdout == "two\n"
+    assert run("git add -A && git commit -qm one", added, git=True).returncode == 0
+    for script in (f"cd {other} && {commit}", f"cp a.txt {lib}/.git/hooks/x", f"echo x >> {lib}/.git/config"):
+        assert run(script, added, git=True).returncode != 0, script
+    assert run(f"cd {lib} && git branch x", added, git=False).returncode != 0

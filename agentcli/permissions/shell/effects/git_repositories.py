@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentcli.permissions.paths import Workspace
+from agentcli.permissions.paths import Workspace, repositories, resolved
 from agentcli.permissions.shell.effects.changes import stays_inside
 from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.programs.option_grammar import Shape, fit
@@ -195,7 +195,7 @@ def repository_problem(folder: Path, workspace: Workspace, subcommand: str) -> s
     hooks = top / ".git/hooks"
     if not probe.is_dir(hooks):
         return "the repository has no folder for hooks, which the sandbox could close"
-    if top != next((above for above in (workspace.cwd, *workspace.cwd.parents) if probe.exists(above / ".git")), None):
+    if resolved(top) not in repositories(workspace):
         return "the repository is not the one around the current folder"
     settings = [text for file in _settings(top, workspace) if (text := _text(file))]
     if subcommand in _SIGNING and any(map(_SIGNS.search, settings)):

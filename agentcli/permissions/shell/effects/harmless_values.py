@@ -80,10 +80,9 @@ def without_assignments(text: str) -> tuple[str, dict[int, dict[str, str]]] | No
     source = text.encode("utf-8", "surrogatepass")
     kept, end, found = b"", 0, dict[int, dict[str, str]]()
     for number, command in enumerate(commands):
-        if (read := _by_env(command)) is not None and command.start_byte >= end:
-            values, first = read
-            kept, end = kept + source[end : command.start_byte], first
-            found[number] = values
+        if (by_env := _by_env(command)) is not None and command.start_byte >= end:
+            kept += source[end : command.start_byte]
+            found[number], end = by_env
             continue
         set_here = [child for child in command.children if child.type == "variable_assignment"]
         if not set_here:
@@ -106,11 +105,11 @@ def without_assignments(text: str) -> tuple[str, dict[int, dict[str, str]]] | No
 
 def _by_env(command: Node) -> tuple[dict[str, str], int] | None:
     """Return the variables that `env` sets for a program, and where that program begins; None for any other command."""
-    name, *words = [child for child in command.children if child.type != "file_redirect"] or [None]
-    if name is None or name.type != "command_name" or name.text != b"env":
+    called = [child for child in command.children if child.type != "file_redirect"]
+    if not called or called[0].type != "command_name" or called[0].text != b"env":
         return None
     values: dict[str, str] = {}
-    for word in words:
+    for word in called[1:]:
         text = (word.text or b"").decode("utf-8", "replace")
         read = _ASSIGNED.fullmatch(text)
         if read is None:

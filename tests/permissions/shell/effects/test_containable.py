@@ -316,3 +316,21 @@ def test_what_the_sandbox_shows_may_be_read_and_rules_about_reading_are_offered(
 def test_a_program_named_like_a_command_of_git_is_another_program(workspace: Workspace) -> None:
     assert decided("./git-sync version", workspace).decision == "allow"
     assert decided("git-push origin", workspace).decision == "ask"
+
+
+def test_git_records_in_an_added_repository_and_in_no_nested_one(workspace: Workspace) -> None:
+    lib = workspace.cwd.parent / "lib"
+    for folder in (lib, lib / "nested"):
+        for name in ("objects", "refs", "hooks"):
+            (folder / ".git" / name).mkdir(parents=True)
+        (folder / ".git/HEAD").write_text("ref: refs/heads/main\n")
+        (folder / ".git/config").write_text("[core]\n\tbare = false\n")
+    commit = f"cd {lib} && git add -A && git commit -m x"
+    added = replace(workspace, added=lambda: (lib,))
+    assert (decided(commit, workspace).decision, decided(commit, added).decision) == ("ask", "allow")
+    assert decided(commit, added).records
+    assert decided(f"git -C {lib} commit -m x", added).decision == "allow"
+    for command in (f"cd {lib}/nested && git add a", f"cd {lib} && make && git config user.name x"):
+        assert decided(command, added).decision == "ask", command
+    (lib / ".git/hooks/pre-commit").touch()
+    assert decided(commit, added).decision == "ask"

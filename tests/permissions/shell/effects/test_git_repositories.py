@@ -272,14 +272,15 @@ def test_what_a_repository_s_config_would_start_is_told(work: Path) -> None:
     assert repository_problem(work, workspace(work, git=lambda _: facts), "commit") == "git starts x"
 
 
-def test_only_the_repository_around_the_current_folder_counts(work: Path) -> None:
+def test_only_the_repositories_of_the_current_folder_and_of_the_workspace_count(work: Path) -> None:
     sub = work / "sub"
     other = "the repository is not the one around the current folder"
     assert repository_problem(sub, workspace(work), "commit") == other
     assert repository_problem(sub, replace(workspace(work), cwd=sub), "commit") == ""
     assert repository_problem(work, replace(workspace(work), cwd=work / "src"), "commit") == ""
     assert repository_problem(work / "src", workspace(work), "commit") == ""
-    assert repository_problem(work, replace(workspace(work), cwd=sub), "commit") == other
+    assert repository_problem(work, replace(workspace(work), cwd=sub), "commit") == ""
+    assert repository_problem(work, replace(workspace(work), cwd=sub, roots=(sub,)), "commit") != ""
     assert records_in_git(("git", "commit", "-m", "x"), [work, sub], workspace(work)) == other
 
 
