@@ -2,7 +2,7 @@
 
 FOLDER holds recorded sessions of any program whose sessions agentcli imports. Each is replayed under each policy and in each window
 (`--windows 200,64,24`, in thousands of tokens) by the code that runs live, with the provider's cache emulated. Every request is judged
-by the needs of its recorded reply (see `demand.py`), and the price is compared with that of two oracles (`oracle.py`).
+by the needs of its recorded reply (see `demand.py`), and the price is compared with that of two oracles.
 `--misses` also says where the misses last stood, `--json FILE` writes all figures.
 """
 
@@ -24,11 +24,11 @@ from agentcli.core.errors import InputError
 from agentcli.core.history import in_force
 from agentcli.core.record import Record
 from agentcli.extras.importers.sessions import read
+from agentcli.extras.lab.oracle import PIECE, WHOLE, Reading, ideal
 from agentcli.extras.lab.replay import Setup, replay
 from agentcli.program.command_line.printing import Column, print_table
 from tests.bench.bench_lab import setup
-from tests.bench.demand import Demand, Judged
-from tests.bench.oracle import PIECE, WHOLE, ideal
+from tests.bench.demand import Demand, Judged, given, in_words, placed, sequences, used
 
 POLICIES = ("auto", "gemini", "opencode", "sliding", "native", "regions")
 YARDSTICK = "gemini"
@@ -41,6 +41,13 @@ COLUMNS = (
 )  # fmt: skip
 PLACES = 8
 """Places of misses that are shown, the most frequent first."""
+
+INSTRUMENT = Reading(
+    lambda body: ((kind == "a prompt", text) for kind, text in placed(body)),
+    lambda text: (*in_words(text), *sequences(text)),
+    lambda reply: (*used(reply), *given(reply)),
+)
+"""The oracles judge by the same needs as the rest of this bench."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +115,7 @@ def judge(name: str, records: Sequence[Record], policies: Sequence[str], conditi
     happened = in_force(list(records))
     demand = Demand(happened)
     judged = {policy: _under(policy, demand, records, conditions) for policy in policies if demand.replies}
-    whole, pieces = (ideal(happened, conditions.model, longest).price for longest in (WHOLE, PIECE))
+    whole, pieces = (ideal(happened, conditions.model, longest, INSTRUMENT).price for longest in (WHOLE, PIECE))
     return Session(name, conditions.model.window // 1_000, judged, whole, pieces)
 
 

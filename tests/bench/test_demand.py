@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -13,13 +12,12 @@ import pytest
 from agentcli.core.message import Message, Part, Text, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices, Request, RequestMessage
 from agentcli.core.record import Body, Record
+from agentcli.extras.lab.oracle import HEAD, LAB, PIECE, RATE, ideal, pieces
 from agentcli.extras.lab.replay import Setup, replay
 from agentcli.tools.registry import TRAITS
 from tests.bench import demand as probe
-from tests.bench import oracle
-from tests.bench.bench_demand import POLICIES, Session, judge, judge_file, show, total, verdict
+from tests.bench.bench_demand import INSTRUMENT, POLICIES, Session, judge, judge_file, show, total, verdict
 from tests.bench.demand import Asked, Demand, Judged, Need, Origin, in_words, names
-from tests.bench.oracle import HEAD, RATE, ideal, pieces
 from tests.extras.lab.traces import Shape, trace
 from tests.tables import each_row
 
@@ -195,7 +193,7 @@ def records_of(*bodies: Body) -> list[Record]:
 def test_an_oracle_keeps_a_text_up_to_its_last_use_and_the_users_words_for_ever():
     prompt = Message("user", (Text("p" * 1_000),), 1)
     used, idle = reply(Text("load_cart lacks a check.")), reply(Text("Done so far."))
-    sizes = ideal(records_of(prompt, READ, OUTPUT, idle, used, idle), MODEL).sizes
+    sizes = ideal(records_of(prompt, READ, OUTPUT, idle, used, idle), MODEL, reading=INSTRUMENT).sizes
     words, output = round(1_000 * RATE), round(len(CODE) * RATE)
     assert sizes[0] == HEAD + words
     assert sizes[1] >= HEAD + words + output
@@ -267,15 +265,14 @@ def test_a_file_that_is_no_session_is_left_out_with_the_reason(tmp_path: Path, c
     assert capsys.readouterr().err.startswith(f"left out: {file}")
 
 
-@pytest.mark.parametrize("module", [probe, oracle])
-def test_the_probe_imports_messages_and_requests_only(module: ModuleType):
-    tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
+def test_the_probe_imports_messages_and_requests_only():
+    tree = ast.parse(Path(str(probe.__file__)).read_text(encoding="utf-8"))
     modules = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert not any(
         isinstance(node, ast.Import) and node.names[0].name.startswith("agentcli") for node in ast.walk(tree)
     )
     ours = {module for module in modules if module.startswith(("agentcli", "tests"))}
-    assert ours - {"tests.bench.demand"} == {"agentcli.core.message", "agentcli.core.model", "agentcli.core.record"}
+    assert ours == {"agentcli.core.message", "agentcli.core.model", "agentcli.core.record"}
 
 
 @pytest.mark.full
@@ -287,3 +284,5 @@ def test_the_measure_of_the_lab_which_shares_no_code_with_this_one_comes_to_abou
         assert len(needs.needed) == len(judged.asked)
         assert sum(needs.needed) == pytest.approx(judged.needed, rel=0.1), policy
         assert needs.in_view == pytest.approx(judged.in_view, abs=0.05), policy
+    one, other = (ideal(records, MODEL, PIECE, reading).price for reading in (INSTRUMENT, LAB))
+    assert one == pytest.approx(other, rel=0.1)

@@ -24,9 +24,9 @@ from agentcli.core.sanitise import safe_line
 from agentcli.core.text.words import plural
 from agentcli.extras.lab import page, plot
 from agentcli.extras.lab import points as price_points
-from agentcli.extras.lab.compare import COLUMNS, TENTHS, Report
+from agentcli.extras.lab.compare import COLUMNS, ORACLE, TENTHS, Report
 from agentcli.extras.lab.compare import compare as compare_policies
-from agentcli.extras.lab.flags import HORIZONS, CompareFlags
+from agentcli.extras.lab.flags import CompareFlags
 from agentcli.extras.lab.points import Point, numbers, text_bars
 from agentcli.extras.lab.replay import Setup
 from agentcli.extras.lab.what_if import Estimate
@@ -49,7 +49,7 @@ def compare(sessions: list[str], asked: CompareFlags) -> None:
     first = next(iter(found.played))
     series = {name: played.sizes for name, played in found.played[first].items()}
     marks = _marks(setups[first])
-    drawn = price_points.points(found.totals())
+    drawn = price_points.points(found)
     if asked.json:
         say_json(found.to_json())
     else:
@@ -67,8 +67,8 @@ def compare(sessions: list[str], asked: CompareFlags) -> None:
         _write(asked.html, page.html(found, marks))
 
 
-_STYLES = ("blue", "red", "green", "yellow", "magenta", "bright_black", "bright_magenta", "cyan")
-"""Colours of policies on a terminal, in the order of the plot's."""
+_STYLES = ("blue", "red", "green", "yellow", "magenta", "cyan", "bright_magenta", "bright_blue")
+"""Colours of policies on a terminal, in the order of the plot's; the oracle is dim."""
 
 
 def _print_bars(drawn: Sequence[Point]) -> None:
@@ -77,7 +77,8 @@ def _print_bars(drawn: Sequence[Point]) -> None:
     lines = text_bars(drawn)
     bars = len(drawn) if len(lines) > len(drawn) else 0
     for point, bar in zip(drawn[:bars], lines, strict=False):
-        print_styled([(bar, _STYLES[colours[point.name] % len(_STYLES)])])
+        style = "dim" if point.name == ORACLE else _STYLES[colours[point.name] % len(_STYLES)]
+        print_styled([(bar, style)])
     say("\n".join(lines[bars:]))
 
 
@@ -102,8 +103,7 @@ def _marks(setup: Setup) -> dict[str, int]:
 
 
 def _named(policies: str, horizons: str) -> list[str]:
-    """Return the policies to play, `auto` also with each horizon; the usual horizons if no policy was chosen."""
-    horizons = horizons or ("" if policies else HORIZONS)
+    """Return the policies to play, `auto` also with each horizon."""
     named: list[str] = []
     for policy in map(str.strip, policies.split(",") if policies else POLICIES):
         more = filter(None, map(str.strip, horizons.split(","))) if policy == "auto" else ()

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import reduce
 from typing import Any
 
 from agentcli.core.codec.encode import usage_to_json
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ConfigError
+from agentcli.core.history import in_force
 from agentcli.core.record import Record
 from agentcli.extras.lab.demand import PARTS
+from agentcli.extras.lab.oracle import PIECE, ideal
 from agentcli.extras.lab.replay import Played, Setup, replay
 
 COLUMNS = (
@@ -19,9 +21,13 @@ COLUMNS = (
     "cost incl. re-reads", "overflows",
 )  # fmt: skip
 """`kept` is the share of names needed by replies that was in view. `cost incl. re-reads` is the cost with one recall
-for each lost name. `code4` is the share of repeated word sequences in inputs of calls that was in view. `after20` is
+for each reply that missed something. `code4` is the share of repeated word sequences in inputs of calls that was in view. `after20` is
 about names used by the next 20 replies: the share that the first request after a compaction had.
 """
+LARGE = 1_000_000
+"""Number of tokens from which a table shows thousands."""
+ORACLE = "oracle"
+"""Name of the row with the least price."""
 TENTHS = ("kept over time", *(str(n) for n in range(1, PARTS + 1)))
 
 
@@ -31,6 +37,8 @@ class Report:
 
     policies: tuple[str, ...]
     played: Mapping[str, Mapping[str, Played]]
+    oracle: Mapping[str, float] = field(default_factory=dict)
+    """By session the least price in USD, under an oracle that knows which pieces are needed again."""
 
     def totals(self) -> dict[str, Played]:
         """Return each policy's result over all sessions, with `sizes` one after the other."""
@@ -39,14 +47,15 @@ class Report:
     def tables(self) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
         """Yield a title and rows under `COLUMNS` for each session, and for all of them if there are several."""
         for name, played in self.played.items():
-            yield name, [_cells(each) for each in played.values()]
+            yield name, [*map(_cells, played.values()), *_oracle_cells(self.oracle.get(name))]
         if len(self.played) > 1:
-            yield f"all {len(self.played)} sessions", [_cells(each) for each in self.totals().values()]
+            least = sum(self.oracle.values()) if len(self.oracle) == len(self.played) else None
+            yield f"all {len(self.played)} sessions", [*map(_cells, self.totals().values()), *_oracle_cells(least)]
 
     def tenths(self, session: str) -> list[tuple[str, ...]]:
         """Return a session's rows under `TENTHS`: what was in view in each tenth of its requests."""
         played = self.played[session].values()
-        return [(each.policy, *(f"{share:.1%}" for share in each.needs.tenths())) for each in played]
+        return [(each.policy, *(f"{share:.0%}" for share in each.needs.tenths())) for each in played]
 
     def to_json(self) -> dict[str, Any]:
         """Return the results for scripts."""
@@ -56,6 +65,7 @@ class Report:
                 for name, played in self.played.items()
             },
             "total": {policy: played_json(each) for policy, each in self.totals().items()} if self.played else {},
+            "oracle": {name: round(price, 6) for name, price in self.oracle.items()},
         }
 
 
@@ -72,7 +82,13 @@ def compare(
         name: {policy: _replayed(records, policy, setups[name]) for policy in policies}
         for name, records in sessions.items()
     }
-    return Report(tuple(policies), played)
+    return Report(tuple(policies), played, _least(sessions, setups))
+
+
+def _least(sessions: Mapping[str, Sequence[Record]], setups: Mapping[str, Setup]) -> dict[str, float]:
+    """Return the least price of each session whose model has prices."""
+    priced = {name: setups[name].model for name in sessions if setups[name].model.prices is not None}
+    return {name: ideal(in_force(list(sessions[name])), model, PIECE).price for name, model in priced.items()}
 
 
 def _replayed(records: Sequence[Record], named: str, setup: Setup) -> Played:
@@ -117,7 +133,8 @@ def _cells(played: Played) -> tuple[str, ...]:
     overflows = f"{played.overflows}" + (f" ({played.refused} refused)" if played.refused else "")
     return (
         played.policy,
-        *(f"{number:,}" for number in (*numbers, *tokens)),
+        *(f"{number:,}" for number in numbers),
+        *(f"{number:,}" if number < LARGE else f"{number / 1_000:,.0f}k" for number in tokens),
         money(played, played.cost),
         f"{played.needs.in_view:.1%}",
         f"{sum(played.needs.missed):,}",
@@ -126,6 +143,12 @@ def _cells(played: Played) -> tuple[str, ...]:
         money(played, played.charged),
         overflows,
     )
+
+
+def _oracle_cells(price: float | None) -> Iterator[tuple[str, ...]]:
+    if price is not None:
+        prices = {"policy": ORACLE, "cost": f"${price:.2f}", "cost incl. re-reads": f"${price:.2f}", "kept": "100%"}
+        yield tuple(prices.get(column, "") for column in COLUMNS)
 
 
 def money(played: Played, amount: float) -> str:

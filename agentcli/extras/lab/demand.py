@@ -61,17 +61,24 @@ class Needs:
 
 
 class _Compacted:
-    """The first request after a compaction: the names that it states, those known then, and those used since."""
+    """The first request after a compaction: the names that it states, those known then, and those used since.
+
+    A name that a later record states before it is used does not count: it was in view again.
+    """
 
     def __init__(self, request: Request, known: Set[str]) -> None:
         self.left = NEXT
-        self._known, self._used = frozenset(known), set[str]()
+        self._wanted, self._used = set(known), set[str]()
         self._seen = {name for message in request.messages for text in _texts(message) for name in stated(text)}
 
     def answered(self, used: Set[str]) -> None:
         """Note the names that one of the next replies uses."""
         self.left -= 1
-        self._used |= used & self._known
+        self._used |= used & self._wanted
+
+    def stated(self, names: Set[str]) -> None:
+        """Note the names that a record states after the compaction."""
+        self._wanted -= names
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -92,7 +99,11 @@ class Demand:
         """Note the names in a record."""
         if isinstance(body, Message | ToolResult):
             for text in _texts(body):
-                self._known |= stated(text)
+                found = stated(text)
+                self._known |= found
+                for each in self._compacted:
+                    if each.left:
+                        each.stated(found)
                 self._said |= sequences(text)
 
     def of(self, reply: Message, request: Request) -> tuple[int, int]:
@@ -124,14 +135,29 @@ class Demand:
 
     def _repeated(self, reply: Message, request: Request) -> tuple[int, int]:
         """Count the word sequences in inputs of calls that occurred before, and how many of these are out of view."""
-        calls = (part for part in reply.parts if isinstance(part, ToolCall))
-        given = {each for call in calls for value in _values(call.input) for each in sequences(str(value))}
-        repeated = given & self._said
+        repeated = _given(reply) & self._said
         lacking = set(repeated)
         for message in request.messages:
             for text in _texts(message) if lacking else ():
                 lacking -= sequences(text)
         return len(repeated), len(lacking)
+
+
+def placed(source: Message | ToolResult) -> Iterator[tuple[bool, str]]:
+    """Yield the texts of a record, each with True if the user wrote it."""
+    if isinstance(source, ToolResult):
+        yield False, source.output
+        return
+    for part in source.parts:
+        for text in _texts(replace(source, parts=(part,))):
+            yield source.role == "user" and isinstance(part, Text), text
+
+
+def used(reply: Message) -> Iterator[str | int]:
+    """Yield the names that a reply uses, and the word sequences in the inputs of its calls."""
+    for text in _texts(reply):
+        yield from _named(text)
+    yield from _given(reply)
 
 
 @lru_cache(16_384)
@@ -188,6 +214,11 @@ def _texts(source: Message | RequestMessage | ToolResult) -> Iterator[str]:
                 yield f"the file {path} has\n{text}"
             case _:
                 continue
+
+
+def _given(reply: Message) -> set[int]:
+    calls = (part for part in reply.parts if isinstance(part, ToolCall))
+    return {each for call in calls for value in _values(call.input) for each in sequences(str(value))}
 
 
 def _values(given: object) -> Iterator[Any]:

@@ -9,9 +9,7 @@ import typer
 from agentcli.core.dataclass import dataclass
 from agentcli.program.command_line.flags import InProject, Json, OfModel, Set
 
-HORIZONS = "0,5,80"
-"""Horizons that get their own point when all policies are compared."""
-HORIZONS_HELP = f"also play auto with each of these compact_horizons; default with all policies: {HORIZONS}"
+HORIZONS_HELP = "also play auto with each of these compact_horizons, such as 0,5,80"
 Policies = Annotated[
     str, typer.Option("--policies", metavar="NAMES", help="policies, separated by commas (default: all)")
 ]
@@ -31,7 +29,7 @@ class CompareFlags:
     ] = ""
     points: Annotated[
         str,
-        typer.Option("--points", metavar="FILE", help="write a plot of price against what is in view to this file"),
+        typer.Option("--points", metavar="FILE", help="write the bars of the prices to this file, as SVG"),
     ] = ""
     horizons: Annotated[str, typer.Option("--horizons", metavar="NUMBERS", help=HORIZONS_HELP)] = ""
     html: Annotated[

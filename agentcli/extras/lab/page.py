@@ -22,7 +22,7 @@ def html(report: Report, marks: Mapping[str, int] = MappingProxyType({})) -> str
             parts.append(svg({policy: one.sizes for policy, one in played.items()}, "", marks))
             parts.append(_table(TENTHS, report.tenths(title)))
             parts.append(svg_tenths({policy: one.needs.tenths() for policy, one in played.items()}))
-    parts.append(svg_bars(points(report.totals())))
+    parts.append(svg_bars(points(report)))
     body = "\n".join(parts)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Context policies compared</title>\n'

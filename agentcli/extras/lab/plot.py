@@ -39,7 +39,7 @@ def text_plot(series: Series, width: int = 76, height: int = 14) -> list[str]:
     labels = {0: _short(most), height - 1: "0"}
     lines = [f"{labels.get(n, ''):>7} |{''.join(row).rstrip()}" for n, row in enumerate(rows)]
     legend = "  ".join(f"{mark} {name}" for name, mark in marks.items())
-    return [*lines, f"{'':7} +{'-' * columns}", f"{'':9}tokens of each of {longest:,} requests    {legend}"]
+    return [*lines, f"{'':7} +{'-' * columns}", f"{'':9}tokens of each of {longest:,} requests", f"{'':9}{legend}"]
 
 
 def svg(series: Series, title: str = "", marks: Mapping[str, int] = MappingProxyType({})) -> str:

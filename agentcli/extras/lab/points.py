@@ -6,12 +6,17 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from agentcli.core.dataclass import dataclass
+from agentcli.extras.lab.compare import ORACLE, Report
 from agentcli.extras.lab.plot import COLOURS, STYLE
-from agentcli.extras.lab.replay import Played
 
 WIDTH = 720
-CAPTION = "Price of the session with one recall for each miss, and the share of the needed names kept"
-_LEFT, _RIGHT, _TOP, _ROW, _BAR = 120, 170, 40, 28, 18
+CAPTION = (
+    "A short bar is cheap: the price of the same work under each policy.",
+    "Kept: of the names that the next replies used, the share the model still saw.",
+    "Each reply that misses one is charged a call that brings it back.",
+    "The oracle knows what will be needed, so no policy reaches it.",
+)
+_LEFT, _RIGHT, _TOP, _ROW, _BAR, _LINE = 120, 170, 40, 28, 18, 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +33,11 @@ class Point:
         return f"${self.cost:.2f} · {self.in_view:.1%} kept"
 
 
-def points(played: Mapping[str, Played]) -> list[Point]:
-    """Return the point of each policy, in their order; none for a model without a price."""
-    return [Point(name, each.charged, each.needs.in_view) for name, each in played.items() if each.priced]
+def points(report: Report) -> list[Point]:
+    """Return the point of each policy, in their order, and that of the oracle; none for models without a price."""
+    drawn = [Point(name, each.charged, each.needs.in_view) for name, each in report.totals().items() if each.priced]
+    known = drawn and len(report.oracle) == len(report.played)
+    return [*drawn, Point(ORACLE, sum(report.oracle.values()), 1.0)] if known else drawn
 
 
 def text_bars(drawn: Sequence[Point], width: int = 76) -> list[str]:
@@ -41,30 +48,30 @@ def text_bars(drawn: Sequence[Point], width: int = 76) -> list[str]:
     names, told = (max(map(len, each)) for each in ([point.name for point in drawn], [point.told for point in drawn]))
     room = max(10, width - names - told - 4)
     bars = [f"{point.name:{names}}  {'#' * max(1, round(point.cost / most * room))} {point.told}" for point in drawn]
-    return [*bars, "", f"{CAPTION}."]
+    return [*bars, "", *CAPTION]
 
 
-def svg_bars(drawn: Sequence[Point], title: str = "", oracle: Point | None = None) -> str:
-    """Return the bars as an SVG image, one colour a policy; the bar of an `oracle` is grey."""
+def svg_bars(drawn: Sequence[Point], title: str = "") -> str:
+    """Return the bars as an SVG image, one colour a policy; the oracle's bar is grey."""
     most = max((point.cost for point in drawn), default=0.0) or 1.0
     colours = numbers(drawn)
-    rows = [*drawn, *([oracle] if oracle else ())]
-    height = _TOP + _ROW * len(rows) + 30
+    foot = _TOP + _ROW * len(drawn)
+    height = foot + _LINE * len(CAPTION) + 16
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="13">',
         f"<style>{STYLE}.bar{{fill:#8c959f}}</style>",
         f'<rect class="page" width="{WIDTH}" height="{height}"/>',
         f'<text x="16" y="22" class="ink">{escape(title)}</text>',
     ]
-    for number, point in enumerate(rows):
-        shade = "bar" if point is oracle else f"n{colours[point.name] % len(COLOURS)}"
+    for number, point in enumerate(drawn):
+        shade = "bar" if point.name == ORACLE else f"n{colours[point.name] % len(COLOURS)}"
         y, long = _TOP + _ROW * number, (WIDTH - _LEFT - _RIGHT) * point.cost / most
         lines += [
             f'<text x="{_LEFT - 8}" y="{y + 14}" text-anchor="end" class="ink">{escape(point.name)}</text>',
             f'<rect x="{_LEFT}" y="{y}" width="{long:.1f}" height="{_BAR}" class="{shade}"/>',
             f'<text x="{_LEFT + long + 8:.1f}" y="{y + 14}" class="ink">{point.told}</text>',
         ]
-    lines.append(f'<text x="16" y="{height - 10}" class="faint">{CAPTION}</text>')
+    lines += [f'<text x="16" y="{foot + 16 + _LINE * n}" class="faint">{line}</text>' for n, line in enumerate(CAPTION)]
     return "\n".join([*lines, "</svg>\n"])
 
 

@@ -102,7 +102,7 @@ class Played:
 
     `overflows` counts prompts that grew beyond the usable size, each answered by forced compactions. `refused` counts
     prompts that did not fit even then. `needs` is what the replies needed in view, `recalls` the price of one recall
-    for each missed name. `planted` is the fate of the caller's facts. `broken` lists violated invariants. Without
+    for each reply that missed something. `planted` is the fate of the caller's facts. `broken` lists violated invariants. Without
     `priced` no amount is known.
     """
 
@@ -123,7 +123,7 @@ class Played:
 
     @property
     def charged(self) -> float:
-        """Cost in USD with a recall for each name that was missed."""
+        """Cost in USD with a recall for each reply that missed something."""
         return self.cost + self.recalls
 
     @property
@@ -149,20 +149,22 @@ def replay(
 
     Edits by the session's own policy are omitted; everything else happens as recorded.
     """
-    player = _Player(policy, setup, watch)
-    for record in _events(records):
+    player = Player(policy, setup, watch)
+    for record in events_of(records):
         player.add(record)
         player.demand.bring_up(record.body)
     return player.result(planted)
 
 
-def _events(records: Iterable[Record]) -> list[Record]:
+def events_of(records: Iterable[Record]) -> list[Record]:
     """Return the events: messages, results and todo lists, except those undone by the user."""
     bodies = (Message, ToolResult, Todo, Settings)
     return [record for record in in_force(list(records)) if isinstance(record.body, bodies)]
 
 
-class _Player:
+class Player:
+    """Replays a session, record by record."""
+
     def __init__(self, policy: str, setup: Setup, watch: Watch | None) -> None:
         self.rules, self.setup, self.model, self.watch = policy_named(policy), setup, setup.model, watch
         self.settings = replace(setup.settings, policy=cast(PolicyName, policy))
@@ -227,11 +229,11 @@ class _Player:
         self.keep(reported, record.time)
 
     def judge(self, message: Message, request: Request, size: int) -> None:
-        """Record what a reply needed and missed, and charge a recall for each missed name."""
+        """Record what a reply needed and missed, and charge one recall if it missed something."""
         needs = self.demand.needs(message, request, self.played.needs)
-        missed = needs.missed[-1]
         cost = self.model.cost(Usage(0, self.setup.recall_call, 0, size, self.setup.recalled)) or 0.0
-        self.played = replace(self.played, needs=needs, recalls=self.played.recalls + missed * cost)
+        cost = cost if needs.missed[-1] else 0.0
+        self.played = replace(self.played, needs=needs, recalls=self.played.recalls + cost)
 
     def make_room(self) -> None:
         """Make room as the agent does before each request: prune if that pays, compact at the policy's marks."""

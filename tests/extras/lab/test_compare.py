@@ -41,7 +41,7 @@ def test_the_table_says_all_that_was_measured():
     row = dict(zip(COLUMNS, rows[0], strict=True))
     assert row == {
         "policy": "auto", "requests": "2", "peak": "20", "compactions": "5", "prunes": "6", "fresh": "1", "written": "4",
-        "read": "3,000,000", "output": "2", "cost": "$1.00", "kept": "50.0%", "lost": "5", "code4": "100.0%", "after20": "100.0%",
+        "read": "3,000k", "output": "2", "cost": "$1.00", "kept": "50.0%", "lost": "5", "code4": "100.0%", "after20": "100.0%",
         "cost incl. re-reads": "$1.25", "overflows": "0",
     }  # fmt: skip
     assert title == "all 2 sessions"
@@ -64,7 +64,7 @@ def test_a_model_without_a_price_is_said_to_have_none():
     told = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
     assert [(row["cost"], row["cost incl. re-reads"]) for row in told] == [("unknown", "unknown"), ("$1.00", "$1.25")]
     assert made.to_json()["total"]["auto"]["cost"] is None
-    assert [point.name for point in points(made.totals())] == ["opencode"]
+    assert [point.name for point in points(made)] == ["opencode"]
 
 
 def test_the_tenths_of_a_session_are_a_row_for_each_policy_and_a_line():
@@ -72,7 +72,7 @@ def test_the_tenths_of_a_session_are_a_row_for_each_policy_and_a_line():
     made = Report(("auto",), {"one": {"auto": replace(played("auto", 1.0, 10), needs=needs)}})
     [row] = made.tenths("one")
     assert len(row) == len(TENTHS)
-    assert row[5:8] == ("50.0%", "0.0%", "100.0%")
+    assert row[5:8] == ("50%", "0%", "100%")
     root = ElementTree.fromstring(svg_tenths({"auto": needs.tenths(), "op<en": (1.0,) * 10}))
     lines = [element.get("points", "").split() for element in root.iter() if element.tag.endswith("polyline")]
     heights = [float(place.partition(",")[2]) for place in lines[0]]

@@ -18,7 +18,8 @@ def test_letters_of_a_plot_stand_at_the_request_and_the_size() -> None:
         "        |",
         "      0 |oooooooaaaaaaaaaaaaa",
         "        +--------------------",
-        "         tokens of each of 3 requests    a auto  o opencode",
+        "         tokens of each of 3 requests",
+        "         a auto  o opencode",
     ]
 
 
@@ -28,7 +29,8 @@ def test_sizes_below_a_thousand_are_written_out_and_a_short_line_ends_early() ->
         "        |aaaaa",
         "      0 |",
         "        +----------",
-        "         tokens of each of 2 requests    a auto  b abel",
+        "         tokens of each of 2 requests",
+        "         a auto  b abel",
     ]
 
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from agentcli.extras.lab.points import Point, numbers, points, svg_bars, text_bars
+from agentcli.extras.lab.compare import Report
+from agentcli.extras.lab.points import CAPTION, Point, numbers, points, svg_bars, text_bars
 from tests.extras.lab.test_compare import played
 from tests.extras.lab.test_plot import shapes
 
 
 def test_the_price_is_drawn_as_a_bar_for_each_policy() -> None:
-    drawn = points({"auto": played("auto", 1.0), "auto@0": played("auto@0", 2.0), "op<en": played("op<en", 4.0)})
+    names = {"auto": 1.0, "auto@0": 2.0, "op<en": 4.0}
+    drawn = points(
+        Report(tuple(names), {"one": {name: played(name, cost) for name, cost in names.items()}}, {"one": 0.5})
+    )
+    assert drawn[-1] == Point("oracle", 0.5, 1.0)
     assert text_bars(drawn)[0].endswith(" $1.25 · 50.0% kept")
     drawing = svg_bars(drawn, "a < b")
     assert "@media(prefers-color-scheme:dark)" in drawing
@@ -28,7 +33,7 @@ def test_the_price_of_each_policy_is_a_bar_with_its_figures() -> None:
         "auto@0    ######### $2.00 · 90.0% kept",
         "opencode  ################## $4.00 · 46.0% kept",
         "",
-        "Price of the session with one recall for each miss, and the share of the needed names kept.",
+        *CAPTION,
     ]
     assert text_bars(POINTS, width=5)[2].count("#") == 10
     assert text_bars([]) == ["Nothing to draw."]
@@ -36,7 +41,7 @@ def test_the_price_of_each_policy_is_a_bar_with_its_figures() -> None:
 
 
 def test_each_policy_has_one_colour_and_the_oracle_is_grey() -> None:
-    drawn = shapes(svg_bars(POINTS, "Price", Point("with foresight", 1, 1.0)))
+    drawn = shapes(svg_bars((*POINTS, Point("oracle", 1, 1.0)), "Price"))
     bars = [line for line in drawn if line.startswith("<rect") and "page" not in line]
     assert bars == [
         '<rect x="120" y="40" width="107.5" height="18" class="n0"/>',

@@ -1,19 +1,20 @@
-"""The least that a session can cost: the price under an oracle that knows the last use of each text.
+"""The least that a session can cost: its price under an oracle that knows the last use of each text.
 
-It keeps the user's words, and each other text up to its last use, either whole or in pieces. An edit costs it nothing, so no policy
-reaches it; the distance is what a policy pays for not knowing the future.
+It keeps the user's words, and each other text up to its last use, whole or in pieces. An edit costs it nothing, so no
+policy reaches it. The distance is what a policy pays for not knowing the future.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import field
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Message, ToolResult, Usage
 from agentcli.core.model import ModelSpec
 from agentcli.core.record import Record
-from tests.bench.demand import given, in_words, placed, sequences, used
+from agentcli.extras.lab import demand
+from agentcli.extras.lab.emulate import seconds_of
 
 WHOLE = 0
 PIECE = 1_500
@@ -24,7 +25,19 @@ HEAD = 4_500
 """Tokens of system and tools."""
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Functions that find what a text states and what a reply uses. `texts` yields True for a user's words, and the text."""
+
+    texts: Callable[[Message | ToolResult], Iterable[tuple[bool, str]]]
+    stated: Callable[[str], Iterable[str | int]]
+    used: Callable[[Message], Iterable[str | int]]
+
+
+LAB = Reading(demand.placed, lambda text: (*demand.stated(text), *demand.sequences(text)), demand.used)
+
+
+@dataclass(slots=True)
 class Unit:
     """A text that is kept or dropped as one. `born` and `last` number the first request that has it and the last that needs it."""
 
@@ -34,7 +47,7 @@ class Unit:
     users: bool
 
 
-@dataclass
+@dataclass(slots=True)
 class Ideal:
     """A session under an oracle: USD, and the tokens of each prompt."""
 
@@ -42,10 +55,10 @@ class Ideal:
     sizes: list[int] = field(default_factory=list)
 
 
-def ideal(records: Sequence[Record], model: ModelSpec, piece: int = WHOLE) -> Ideal:
+def ideal(records: Sequence[Record], model: ModelSpec, piece: int = WHOLE, reading: Reading = LAB) -> Ideal:
     """Return the least price of a session with texts of at most `piece` characters as units, or with whole texts."""
     found, before, cached = Ideal(), float("-inf"), set[int]()
-    units, asked = _units(records, piece)
+    units, asked = _units(records, piece, reading)
     for number, (time, output) in enumerate(asked):
         shown = {n for n, unit in enumerate(units) if unit.born <= number and (unit.users or unit.last >= number)}
         warm = time - before <= model.cache_lifetime
@@ -59,32 +72,30 @@ def ideal(records: Sequence[Record], model: ModelSpec, piece: int = WHOLE) -> Id
     return found
 
 
-def _units(records: Iterable[Record], piece: int) -> tuple[list[Unit], list[tuple[float, int]]]:
-    """All texts of a session with their last use, and the time and the tokens of the reply of each request."""
+def _units(records: Iterable[Record], piece: int, reading: Reading) -> tuple[list[Unit], list[tuple[float, int]]]:
+    """Return all texts with their last use, and for each request its time and the tokens of its reply."""
     units, asked, time = list[Unit](), list[tuple[float, int]](), 0.0
     place: dict[str | int, int] = {}
     for record in records:
         body = record.body
         if not isinstance(body, Message | ToolResult):
             continue
-        is_reply = isinstance(body, Message) and body.role == "assistant"
-        if isinstance(body, Message) and is_reply:
-            for need in (*used(body), *given(body)):
+        if isinstance(body, Message) and body.role == "assistant":
+            for need in reading.used(body):
                 if need in place:
                     units[place[need]].last = len(asked)
-            size = sum(len(text) for _, text in placed(body))
+            size = sum(len(text) for _, text in reading.texts(body))
             asked.append((time, (body.usage.output if body.usage else 0) or round(size * RATE)))
-        for kind, text in placed(body):
+        for users, text in reading.texts(body):
             for part in pieces(text, piece):
-                users = kind == "a prompt"
                 units.append(Unit(len(part) * RATE, len(asked), len(asked), users))
-                place |= dict.fromkeys((*in_words(part), *sequences(part)), len(units) - 1)
-        time = _seconds(record.time)
+                place |= dict.fromkeys(reading.stated(part), len(units) - 1)
+        time = seconds_of(record.time)
     return units, asked
 
 
 def pieces(text: str, longest: int) -> Iterator[str]:
-    """The parts of a text of at most `longest` characters, of whole lines if these are not longer; all of it for 0."""
+    """Yield the parts of a text, of whole lines and at most `longest` characters; all of it for 0."""
     part = ""
     for line in text.splitlines(keepends=True) if longest else [text]:
         if part and len(part) + len(line) > longest:
@@ -96,8 +107,3 @@ def pieces(text: str, longest: int) -> Iterator[str]:
             part = part[longest:]
     if part:
         yield part
-
-
-def _seconds(time: str) -> float:
-    moment = datetime.fromisoformat(time)
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
