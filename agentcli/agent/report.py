@@ -93,7 +93,9 @@ class SessionReport:
         window, spec = builder.window(), builder.model.spec
         fresh = spec.cost(Usage(input=window.tokens)) or 0.0
         cost = (spec.cost(Usage(cache_write=window.tokens)) or 0.0) if spec.cache_explicit else fresh
-        if cost < least or not free_because(window, datetime.now(UTC)):
+        if cost < least or not (
+            builder.cache.is_expired(spec.cache_lifetime) or free_because(window, datetime.now(UTC))
+        ):
             return ""
         return f"Cache is cold: {window.tokens / 1000:.0f}k tokens, {dollars(cost)}. Enter sends · /compress first"
 

@@ -144,6 +144,8 @@ class RequestBuilder:
     def spec(self) -> ModelSpec:
         """Spec of the current model, without capabilities in which its provider failed in this session."""
         spec = self.model.spec
+        if self.cache.extended:
+            spec = replace(spec, cache_lifetime=spec.cache_lifetime + self.cache.extended)
         if self.clears_nothing and spec.context_editing:
             spec = replace(spec, context_editing=False)
         return replace(spec, compacts_from=0) if self.compacts_nothing and spec.compacts_from else spec
@@ -183,29 +185,45 @@ class CacheMonitor:
     def __init__(self, journal: Journal, model: ModelSpec, tools: Mapping[str, Traits], thrash: int) -> None:
         self.health = health_of(_records_in_view(journal.history), model, tools, thrash)
         self.sent: Request | None = None
+        self.clock: Callable[[], float] = time.time
+        """Returns seconds; it goes on while the machine sleeps, as the provider's does."""
+        self.used_at = 0.0
+        """When the newest answered request was sent or repeated; 0: never."""
+        self.extended = 0.0
+        """Seconds by which repetitions have prolonged the life of the prompt's cache."""
         self._journal = journal
-        self._sent_at = self._answered_at = 0.0
+        self._sent_at = 0.0
         self._edits = 0
 
     def note_request(self, request: Request) -> None:
         """Note a request that is sent now."""
-        self.sent, self._sent_at = request, time.time()
+        self.sent, self._sent_at, self.extended = request, self.clock(), 0.0
+
+    def note_repetition(self) -> None:
+        """Note that the newest request was repeated now, so its cache lives on."""
+        now = self.clock()
+        self.extended += now - self.used_at
+        self.used_at = now
 
     def note_usage(self, usage: Usage) -> None:
         """Update `health` with the usage of the sent request."""
         if self.sent is None:
             return
         edits = self._edits_now()
-        idle = self._sent_at - self._answered_at if self._answered_at else 0.0
+        idle = self._sent_at - self.used_at if self.used_at else 0.0
         self.health = self.health.after(self.sent, usage, edited=edits != self._edits, idle=idle)
-        self._edits, self._answered_at = edits, self._sent_at
+        self._edits, self.used_at = edits, self._sent_at
+
+    def is_expired(self, lifetime: float) -> bool:
+        """Return True if the prompt that this process sent has left the cache, whose entries live `lifetime` seconds."""
+        return bool(self.used_at) and self.clock() - self.used_at > lifetime
 
     def expected(self, size: int, lifetime: float, *, edited: bool = False) -> Usage:
         """Return the expected usage of a prompt of `size` tokens; cache entries live `lifetime` seconds.
 
         `edited`: by the provider, for this request.
         """
-        cold = edited or not self._answered_at or time.time() - self._answered_at > lifetime
+        cold = edited or not self.used_at or self.is_expired(lifetime)
         read = 0 if cold or self._edits != self._edits_now() else min(size, self.health.expected)
         return Usage(input=size - read, cache_read=read)
 

@@ -38,6 +38,7 @@ from agentcli.sessions.info import name_of
 if TYPE_CHECKING:
     from agentcli.agent.run_lock import RunComparison
     from agentcli.agent.titles import TitleWriter
+    from agentcli.agent.warming import Warmer
 
 
 class AgentSession:
@@ -76,6 +77,8 @@ class AgentSession:
         self.undo_stack: UndoStack = UndoStack(journal, core.record, core.checkpointer)
         self.compactor: Compactor = self.conversation.compactor
         self.report = SessionReport(self.conversation, core)
+        self.warmer: Warmer | None = None
+        """Keeps the cache warm between turns; a front end for a person sets it."""
         self._titles: TitleWriter | None = None
         self._model_warnings: set[str] = set()
         self._comparison: RunComparison | None = None
@@ -105,9 +108,13 @@ class AgentSession:
         That end is the last event, and the only TurnEnded. If it `continues` the previous turn, that turn's limits
         count for both. Raises AgentError if it cannot begin.
         """
+        if self.warmer is not None:
+            self.warmer.prompted(by_user=prompt.typed)
         with watching(self.parts.all, emit) as emit:
             ended = await self._turn(prompt, interrupt, emit, continues)
             await emit(ended)
+            if self.warmer is not None:
+                self.warmer.answered()
             return ended
 
     async def _turn(self, prompt: Prompt, interrupt: asyncio.Event, emit: Emit, continues: bool) -> TurnEnded:
@@ -333,6 +340,8 @@ class AgentSession:
         if self._comparing is not None:
             self._comparing.cancel()
         self.core.hooks.close()
+        if self.warmer is not None:
+            self.warmer.record()
         for part in self.parts.all:
             part.closed()
         self.journal.close()

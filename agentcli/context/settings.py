@@ -110,7 +110,7 @@ class AutoSettings:
 class GeminiSettings:
     """`context.gemini.*`: Gemini CLI's compression."""
 
-    estimator: OwnEstimator = setting("", project="free")
+    estimator: OwnEstimator = ""
     """Token estimator of `gemini`; empty: `context.estimator`."""
     summary_tokens: int = 2_000
     """Assumed size of a snapshot in estimates, in tokens."""
@@ -206,6 +206,8 @@ class CacheSettings:
     """Tokens from which a tool result is worth a cache breakpoint."""
     thrash: int = 3
     """Cache misses in a row that are reported to the user."""
+    warm_cost: Dollars = setting(0.5, project="never")
+    """Most USD that a session spends on keeping its cache warm while it waits for you; 0: nothing."""
 
 
 @dataclass(frozen=True, slots=True)

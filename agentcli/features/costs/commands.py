@@ -27,7 +27,14 @@ async def turn(context: Context, argument: str) -> AsyncIterator[Output]:
     """
     if argument and not (argument.isascii() and argument.isdigit()):
         raise UsageError("Which turn? Use /usage turn or /usage turn NUMBER.")
+    _record_warming(context)
     yield Said(await asyncio.to_thread(_lines, context.session, int(argument) if argument else None))
+
+
+def _record_warming(context: Context) -> None:
+    """Record what was spent on the cache since the last record, so that it is shown."""
+    if context.session.warmer is not None:
+        context.session.warmer.record()
 
 
 def _lines(session: AgentSession, number: int | None) -> Sequence[str]:
@@ -52,6 +59,7 @@ async def usage(context: Context, _: str) -> AsyncIterator[Output]:
 
     Without an argument, show this session per model and day, and what is left of its budget.
     """
+    _record_warming(context)
     report = context.session.report
     costs = await asyncio.to_thread(report.costs)
     yield Said([*costs, "", *report.budget()])

@@ -22,7 +22,7 @@ from agentcli.frontends.plain import narration
 from agentcli.frontends.plain.lines import LineTerminal
 from agentcli.frontends.plain.questions import PlainAsking
 from agentcli.frontends.terminal.dialogs.dialogs import UNFILTERED, Filter
-from agentcli.frontends.terminal.idle import Idle
+from agentcli.frontends.terminal.idle import PAUSES, Idle
 from agentcli.frontends.terminal.input import user_shell
 from agentcli.frontends.terminal.input.attachments import with_attachments
 from agentcli.frontends.terminal.reading import reports_on
@@ -123,6 +123,7 @@ class PlainTerminal(LineTerminal, CommandContext):
             self.look, thinking=settings.thinking, folder=str(session.cwd), for_people=session.for_people
         )
         self._idle.quiet, self._idle.cold_cost = settings.idle_after, settings.cold_cost
+        self._idle.pauses = None if program.options.no_session else program.dirs.state / PAUSES
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self._break)
         for number in _SIGNALS:
@@ -155,6 +156,7 @@ class PlainTerminal(LineTerminal, CommandContext):
             text = self._next.pop(0) if self._next else self.typed_early() or await self._next_input()
             if text is None:
                 break
+            self._idle.pause()
             await self._do(text)
             self._idle.begin()
 

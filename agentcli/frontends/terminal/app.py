@@ -19,6 +19,7 @@ from agentcli.frontends.terminal.dialogs.approving import Approving
 from agentcli.frontends.terminal.dialogs.asking import Asking
 from agentcli.frontends.terminal.dispatch import Repl
 from agentcli.frontends.terminal.early import BRACKETED_PASTE, PLAIN_PASTE
+from agentcli.frontends.terminal.idle import PAUSES
 from agentcli.frontends.terminal.input.actions import DraftActions, KeyActions
 from agentcli.frontends.terminal.input.completion import Menu
 from agentcli.frontends.terminal.input.handler import KeyAction
@@ -84,6 +85,7 @@ class Terminal:
         state = None if program.options.no_session else program.dirs.state
         self.screen.look = looks(settings)
         self.repl.idle.quiet, self.repl.idle.cold_cost = settings.idle_after, settings.cold_cost
+        self.repl.idle.pauses = state / PAUSES if state is not None else None
         self._draft_actions = DraftActions(self.console, state)
         self.editor.edit_like("vi" if settings.vi else "emacs")
         self.console.keys = keys = chosen(settings.keys)

@@ -63,7 +63,11 @@ class Repl:
                 name = text.split()[0]
                 self._console.notice(f"{name} will run after this turn. Esc stops the turn, ↑ cancels {name}.")
             return
-        self._work = watch_task(start_task(self._through(text)), self._failed, lambda _: self.idle.begin())
+        self._begin(self._through(text))
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        self.idle.pause()
+        self._work = watch_task(start_task(work), self._failed, lambda _: self.idle.begin())
 
     def steer(self, text: str) -> None:
         """Send a message to the running turn; commands are submitted as with Enter."""
@@ -118,12 +122,12 @@ class Repl:
             self._console.screen.change(replace(self._console.state, queue=queue[1:], notice=""))
             self.submit(queue[0])
         elif self._console.state.failed and not self.working:
-            self._work = watch_task(start_task(self._through(AGAIN)), self._failed, lambda _: self.idle.begin())
+            self._begin(self._through(AGAIN))
 
     def wake(self) -> None:
         """Begin the turn of a prompt that is due by itself, unless something runs or a question is open."""
         if not self.working and self._console.state.dialog is None and self._console.session.is_due():
-            self._work = watch_task(start_task(self._woken()), self._failed, lambda _: self.idle.begin())
+            self._begin(self._woken())
 
     async def _woken(self) -> None:
         console, before = self._console, self._console.state.queue

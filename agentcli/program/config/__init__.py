@@ -335,7 +335,7 @@ _BY_SECTION: Mapping[str, str] = {
     """,
     "context.auto": "summary_share summary_least summary_most scratchpad air clipped",
     "context.cache": "milestone thrash",
-    "context.gemini": "summary_tokens pressure limit",
+    "context.gemini": "estimator summary_tokens pressure limit",
     "context.handoff": "tokens words files_read commands reports offered_after",
     "context.ledger": """
         files commands command_characters reports report_characters rules names names_each rule_characters

@@ -9,12 +9,15 @@ from typing import Any
 from agentcli.frontends.terminal.idle import QUIET, WAITED_FOR, Idle
 from tests.clock import seconds_of
 
+COLD = SimpleNamespace(wait=lambda: None, expires=lambda: 300.0)
+"""Nothing is kept warm."""
+
 
 def test_a_cold_cache_is_reported_once_it_has_expired_and_not_while_work_runs() -> None:
     told: list[str] = []
     report = SimpleNamespace(cold=lambda least: f"from ${least}")
-    core = SimpleNamespace(model=SimpleNamespace(cache_lifetime=300.0), hooks=SimpleNamespace(notify=lambda *_: None))
-    session: Any = SimpleNamespace(core=core, report=report)
+    core = SimpleNamespace(hooks=SimpleNamespace(notify=lambda *_: None))
+    session: Any = SimpleNamespace(core=core, report=report, warmer=COLD)
     front: Any = SimpleNamespace(working=False, session=session, tell=told.append)
 
     async def wait() -> None:
@@ -46,7 +49,7 @@ def test_hooks_are_notified_once_the_user_has_been_waited_for_and_not_while_work
         return []
 
     hooks = SimpleNamespace(notify=lambda message, kind: told.append((message, kind)))
-    session: Any = SimpleNamespace(core=SimpleNamespace(hooks=hooks), improve_title=improve_title)
+    session: Any = SimpleNamespace(core=SimpleNamespace(hooks=hooks), improve_title=improve_title, warmer=COLD)
     front: Any = SimpleNamespace(working=False, session=session, show_events=lambda _: None)
 
     async def wait() -> None:
