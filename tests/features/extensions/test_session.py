@@ -88,15 +88,20 @@ def test_a_command_has_its_arguments_by_signature_and_sends_a_prompt(tmp_path: P
     assert "Answer: of life" in [event.text for event in events if getattr(event, "role", "") == "user"]
 
 
-def test_the_example_of_the_manual_loads_and_works(tmp_path: Path) -> None:
-    blocks = re.findall(r"(?:^    .*\n|^\n)+", manual.page("extensions"), re.MULTILINE)
-    first, declared = (textwrap.dedent(one) for one in blocks if "@tool" in one or "@settings" in one)
-    write(tmp_path, f"{first}\nfrom agentcli.extension import settings\n{declared}")
-    (folder(tmp_path).parent / "config.toml").write_text("[extensions.mine]\nurl = 'https://example.org'\n")
-    events = play(tmp_path, calls("tickets", query="a"), calls("bash", command="echo prod"), "Done.", mode="yolo")
+def test_the_examples_of_the_manual_load_and_work(tmp_path: Path) -> None:
+    found = re.findall(r"(?:^    .*\n|^\n)+", manual.page("extensions"), re.MULTILINE)
+    blocks = [textwrap.dedent(one) for one in found if re.search(r"^    @\w", one, re.MULTILINE)]
+    assert len(blocks) == 6
+    for number, block in enumerate(blocks):
+        write(tmp_path, block.replace("ist", "HTTP"), f"mine{number}")
+    (folder(tmp_path).parent / "config.toml").write_text("[extensions.mine2]\nurl = 'https://example.org'\n")
+    asked = calls("tickets", query="a"), calls("bash", command="echo prod"), calls("bash", command="echo Traceback")
+    events = play(tmp_path, *asked, "Done.", "See http://a.", "HTTP.", mode="yolo")
     assert outputs(events)[0] == ("success", "no ticket about a")
-    assert outputs(events)[1][0] == "denied"
-    assert warnings(events) == []
+    assert [status for status, _ in outputs(events)] == ["success", "denied", "success"]
+    assert [events[-1].text, warnings(events)] == ["HTTP.", []]
+    (folder(tmp_path) / "mine1.py").unlink()
+    assert play(tmp_path, prompt="/stage")[-1].text == "dev"
 
 
 def test_a_function_around_a_turn_reminds_goes_on_and_changes_the_end(tmp_path: Path) -> None:
