@@ -149,7 +149,8 @@ def _loaded(program: Program) -> LoadedRun | None:
     if not program.options.extensions and not probe.is_dir(program.dirs.config / "extensions"):
         from agentcli.program.files import project_files
 
-        if not project_files(program.cwd, [".agentcli/extensions"]).paths:
+        with_plugins = any(probe.is_dir(one.folder / "extensions") for one in program.plugins[0])
+        if not with_plugins and not project_files(program.cwd, [".agentcli/extensions"]).paths:
             return None
     from agentcli.features.extensions.run import run_of
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentcli.core.errors import InputError, UsageError
+from agentcli.core.sanitise import safe_line
 from agentcli.core.text.words import instead
 from agentcli.program.command_line import program_of
 from agentcli.program.command_line.flags import InFolder, Json, Trust
@@ -153,7 +154,10 @@ def _found(given: str) -> Source:
             )
         return source
     from agentcli.features.extensions.packages import packages
+    from agentcli.program.prompt_files.plugin_source import SCHEMES
 
+    if given.startswith(SCHEMES):
+        raise InputError(f"A repository is added as a plugin: agentcli plugins add {safe_line(given)}")
     if module := packages().get(given):
         return Source(given, Path(given), "package", {}, given, module)
     raise InputError(f"There is no file {given}, and no installed package has an extension of that name.")

@@ -14,12 +14,14 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.program.definition import Definition
 from agentcli.program.files import label, project_files
+from agentcli.program.prompt_files import EXTENSIONS
 from agentcli.program.trust import repository
 from agentcli.system import probe
 from agentcli.system.regular_file import Unusable, read_regular, version
 
 if TYPE_CHECKING:
     from agentcli.program.project import Project
+    from agentcli.program.prompt_files.plugins import Plugin
 
 FOLDER = "extensions"
 """Folder of the user's extensions, in the config folder."""
@@ -34,7 +36,7 @@ INIT = "__init__.py"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _LEFT_OUT = ("__pycache__", ".git")
 
-Place = Literal["user", "project", "flag", "package"]
+Place = Literal["user", "project", "flag", "package", "plugin"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +74,15 @@ class Source:
 
     @property
     def starts(self) -> str:
-        """A line with the path and what the code seems to add: it is read, not run."""
+        """A line with the path and what the code seems to add."""
+        return f"{self.file}: {self.adds}"
+
+    @property
+    def adds(self) -> str:
+        """A line with what the code may do, and what it seems to add: it is read, not run."""
         uses = [use for content in self.files.values() for use in _uses(content)]
         added = "; ".join(dict.fromkeys(uses)) or "no decorator found"
-        return f"{self.file}: Python code that runs with your rights ({added})"
+        return f"Python code that runs with your rights and can read your keys ({added})"
 
 
 def _uses(content: bytes) -> Iterator[str]:
@@ -103,14 +110,14 @@ class Found:
 
 
 def found(project: Project, flags: Sequence[str]) -> Found:
-    """Return the extensions of flags, of the user with added packages, and of the project if the folder is trusted.
+    """Return the extensions of flags, of the user with added packages and plugins, and of a trusted project.
 
     Raise InputError for a file of a flag that cannot be read.
     """
     notes: list[str] = []
     sources: dict[str, Source] = {}
     own = [*_of_flags(flags, project.cwd), *_in_folder(project.dirs.config / FOLDER, "user", "", None, notes)]
-    for each in (*own, *_of_project(project, notes)):
+    for each in (*own, *_of_plugins(project, notes), *_of_project(project, notes)):
         if each.name in sources:
             notes.append(f"The extension {each.file} is left out: {sources[each.name].file} has the same name.")
         else:
@@ -120,7 +127,11 @@ def found(project: Project, flags: Sequence[str]) -> Found:
 
 def stamp(project: Project, flags: Sequence[str]) -> tuple[object, ...]:
     """Return a value that differs after a file of an extension was added, changed or removed."""
-    places = [project.dirs.config / FOLDER, *map(Path, flags)]
+    places = [
+        project.dirs.config / FOLDER,
+        *map(Path, flags),
+        *(one.folder / EXTENSIONS for one in with_extensions(project)),
+    ]
     if project.trusted:
         places += project_files(project.cwd, [PROJECT_FOLDER]).paths
     return tuple((str(path), version(path)) for place in places for path in _reached(place))
@@ -144,6 +155,32 @@ def _of_flags(flags: Sequence[str], cwd: Path) -> Iterator[Source]:
         if source is None:
             raise InputError(f"{given} is not an extension. Give a .py file, or a folder with {INIT}.")
         yield source
+
+
+def with_extensions(project: Project) -> Sequence[Plugin]:
+    """Return the plugins in force that have extensions."""
+    return [one for one in project.plugins[0] if probe.is_dir(one.folder / EXTENSIONS)]
+
+
+def in_plugin(plugin: Plugin, notes: list[str]) -> Sequence[Source]:
+    """Return the extensions of a plugin."""
+    root = Path(os.path.realpath(plugin.folder))
+    return [*_in_folder(root / EXTENSIONS, "plugin", f"plugin {plugin.name}", root, notes)]
+
+
+def _of_plugins(project: Project, notes: list[str]) -> Iterator[Source]:
+    """Yield the extensions of plugins whose files are those that were approved: the files are compared once read."""
+    read_ones = {one.name: in_plugin(one, notes) for one in with_extensions(project)}
+    if not read_ones:
+        return
+    from agentcli.program.prompt_files.installed_plugins import Plugins
+
+    unchanged = {one.name for one in Plugins(project.dirs).in_force()[0]}
+    for name, sources in read_ones.items():
+        if name in unchanged:
+            yield from sources
+        else:
+            notes.append(f"The extensions of plugin {name} are left out: its files have changed. Add it again.")
 
 
 def _of_project(project: Project, notes: list[str]) -> Iterator[Source]:

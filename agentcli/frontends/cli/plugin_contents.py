@@ -14,6 +14,7 @@ from agentcli.agent.project.prompt_files import Skill, Template
 from agentcli.context.tokens.estimators import Calibrated
 from agentcli.core.sanitise import safe_line
 from agentcli.features.checks.lsp.configured import parsed
+from agentcli.features.extensions.sources import in_plugin
 from agentcli.features.hooks.files import bundled_hooks
 from agentcli.features.mcp.config import bundled_servers
 from agentcli.program.prompt_files.agents import FORM as AGENT_FORM
@@ -40,6 +41,8 @@ def contents(plugin: Plugin) -> Iterator[str]:
     for one in both:
         if one.allowed:
             yield f"allowed without asking by {one.name.partition(':')[2]}: {safe_line(', '.join(one.allowed))}"
+    for extension in in_plugin(plugin, notes):
+        yield f"extension {extension.name}: {safe_line(extension.adds)}"
     hooks, servers = bundled_hooks(plugin.hooks), bundled_servers(plugin.servers)
     for hook in hooks.hooks:
         yield f"hook at {hook.event}: {safe_line(hook.line)}"

@@ -1,4 +1,4 @@
-"""Plugins: folders that bundle skills, commands, agents, hooks and servers, in the layouts of Claude Code and Gemini CLI."""
+"""Plugins: folders of skills, commands, agents, hooks, servers and extensions, as of Claude Code and Gemini CLI."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from agentcli.agent.project.instructions import Instructions, InstructionSet
 from agentcli.agent.project.places import Kind, Place, read_text
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import safe_line
+from agentcli.program.prompt_files import EXTENSIONS
 from agentcli.program.prompt_files.plugin_source import marketplace
 from agentcli.program.prompt_files.skills import FILE as SKILL
 from agentcli.system import probe
@@ -59,6 +60,7 @@ _LEVELS = 3
 """Levels of folders above a plugin to search for a marketplace that lists it."""
 _CACHE = "__pycache__"
 _PARTS = ("skills", "commands", "agents", "hooks")
+_FOLDERS = (*_PARTS, EXTENSIONS)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -205,7 +207,7 @@ def read_plugin(folder: Path, listed_as: Any = None) -> Plugin:
                 raise Unusable(f"{file.name} needs a name of letters, digits, - and _")
             return Plugin(name, folder, gemini, _text(manifest, "version"), _text(manifest, "description"), manifest)
     listed = {} if listed_as else marketplace(folder)
-    if listed and not any(probe.is_dir(folder / part) for part in _PARTS):
+    if listed and not any(probe.is_dir(folder / part) for part in _FOLDERS):
         about = "is a marketplace. Add one of its plugins, as SOURCE#NAME: "
         raise Unusable(f"{safe_line(folder.name)} {about}{safe_line(', '.join(listed))}")
     listed_as = listed_as if isinstance(listed_as, dict) else _in_a_marketplace(folder)
@@ -213,9 +215,9 @@ def read_plugin(folder: Path, listed_as: Any = None) -> Plugin:
     if isinstance(name, str) and _NAME.fullmatch(name):
         version, description = _text(listed_as, "version"), _text(listed_as, "description")
         return Plugin(name, folder, False, version, description, listed_as, from_marketplace=True)
-    if not any(probe.is_dir(folder / part) for part in _PARTS) and not probe.is_file(folder / _LSP):
+    if not any(probe.is_dir(folder / part) for part in _FOLDERS) and not probe.is_file(folder / _LSP):
         raise Unusable(
-            f"{safe_line(folder.name)} is not a plugin: neither {CLAUDE} nor {GEMINI}, skills, commands, agents or hooks"
+            f"{safe_line(folder.name)} is not a plugin: neither {CLAUDE} nor {GEMINI}, skills, commands, agents, hooks or extensions"
         )
     if not _NAME.fullmatch(folder.name):
         raise Unusable(f"{safe_line(folder.name)} cannot be the name of a plugin")
