@@ -282,4 +282,7 @@ OTHER_COMMANDS = (
 )
 
 if __name__ == "__main__":
+    # `python -m` has put the start folder first. A project's module there would be imported for one of the same name.
+    if not sys.flags.safe_path and sys.path[:1] == [os.getcwd()]:
+        del sys.path[0]
     process()
