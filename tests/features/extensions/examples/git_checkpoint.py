@@ -1,11 +1,21 @@
-"""Stash a copy of the work tree after each turn that has changed it."""
+"""Stash a copy of the work tree before each turn, and offer to restore it when the session is forked."""
 
-from agentcli.extension import Context, TurnEnd, on
+from agentcli.extension import Context, Prompt, SessionStart, on
 
 
-@on("turn_end")
-async def checkpoint(turn: TurnEnd, ctx: Context) -> None:
-    made = await ctx.run("git stash create checkpoint")
+@on("prompt")
+async def checkpoint(prompt: Prompt, ctx: Context) -> None:
+    made = await ctx.execute("git stash create checkpoint")
     if made.ok and made.output.strip():
-        ctx.state["checkpoints"] = [*ctx.state.get("checkpoints", []), made.output.strip()]
-        ctx.ui.notify(f"Checkpoint {made.output.strip()[:8]}")
+        ctx.state["checkpoint"] = made.output.strip()
+        ctx.ui.notify(f"Checkpoint {made.output[:8]}")
+
+
+@on("session_start")
+async def restore(start: SessionStart, ctx: Context) -> None:
+    checkpoint = ctx.state.get("checkpoint")
+    if start.source != "fork" or not checkpoint or not ctx.attended:
+        return
+    if await ctx.ui.confirm("Restore the files of that point?"):
+        done = await ctx.execute(f"git checkout -q {checkpoint} -- .")
+        ctx.ui.notify("The files are restored." if done.ok else "git could not restore the files.")

@@ -1,10 +1,18 @@
-"""Write a line to a file when a turn has ended, for a program that tells the person."""
+"""Tell the person on the desktop that a turn has ended."""
 
-from agentcli.extension import Context, TurnEnd, on
+import shlex
+
+from agentcli.extension import Context, TurnEnd, on, settings
+
+
+@settings
+class Settings:
+    command: str = "notify-send agentcli"
 
 
 @on("turn_end")
-def tell(turn: TurnEnd, ctx: Context) -> None:
+async def tell(turn: TurnEnd, ctx: Context) -> None:
     first = turn.text.strip().split("\n")[0][:80]
-    with open(ctx.cwd / "notifications.txt", "a", encoding="utf-8") as file:
-        file.write(f"{turn.ending}: {first}\n")
+    done = await ctx.execute(f"{ctx.settings.command} {shlex.quote(f'{turn.ending}: {first}')}", timeout=5)
+    if not done.ok:
+        ctx.log(f"The notification failed: {done.output}")

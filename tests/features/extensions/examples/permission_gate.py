@@ -1,10 +1,10 @@
-"""Ask before commands that are hard to take back."""
+"""Ask before commands that are hard to take back; without a person they are refused."""
 
 import re
 
 from agentcli.extension import Decision, ToolCall, on
 
-DANGEROUS = re.compile(r"\brm\s+-\w*r|\bsudo\b|\bchmod\s+777|\bgit\s+push\s+.*--force")
+DANGEROUS = re.compile(r"\brm\s+(?:-\w*r|--recursive)|\bsudo\b|\b(?:chmod|chown)\b.*777|\bgit\s+push\s+.*--force", re.I)
 
 
 @on("tool_call")

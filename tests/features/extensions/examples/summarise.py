@@ -1,13 +1,20 @@
-"""Summarise the conversation so far for the person."""
+"""Summarise the conversation so far for the person, who wants to resume it later."""
 
-from agentcli.extension import Context, command
+from agentcli.extension import Context, Said, command
+
+ASK = "Summarise this conversation so that I can resume it: goals, decisions, progress, open questions, next steps."
 
 
 @command("/summarise")
-async def summarise(ctx: Context, focus: str = "") -> str:
+async def summarise(ctx: Context, focus: str = "") -> None:
     """Summarise the conversation so far."""
-    said = [f"{one.role}: {one.text[:2000]}" for one in ctx.history if one.role in ("user", "assistant")]
+    said = [line(one) for one in ctx.history if one.role != "result"]
     if not said:
-        return "There is nothing to summarise."
+        ctx.ui.notify("There is nothing to summarise.")
+        return
     about = f" Focus on {focus}." if focus else ""
-    return await ctx.ask_model(f"Summarise in five lines.{about}\n\n" + "\n".join(said))
+    ctx.ui.show(await ctx.ask_model(f"{ASK}{about}\n\n" + "\n".join(said)), title="Summary of the conversation")
+
+
+def line(one: Said) -> str:
+    return f"tool {one.tool} was called with {one.input}" if one.role == "call" else f"{one.role}: {one.text[:2000]}"

@@ -1,4 +1,4 @@
-"""A list of tasks that the model keeps and the person sees."""
+"""A list of tasks that the model keeps and the person sees. It is part of the session, so it follows fork and rewind."""
 
 from typing import Literal
 
@@ -6,22 +6,28 @@ from agentcli.extension import Context, command, tool
 
 
 @tool
-def tasks(ctx: Context, action: Literal["list", "add", "toggle"], text: str = "", number: int = 0) -> str:
-    """Keep the list of tasks: list it, add a text, or toggle the task with a number."""
+def tasks(ctx: Context, action: Literal["list", "add", "toggle", "clear"], text: str = "", number: int = 0) -> str:
+    """Keep the list of tasks: list it, add a text, toggle the task with a number, or clear it."""
     every = ctx.state.setdefault("tasks", [])
     if action == "add":
+        if not text:
+            return "Give the text of the task."
         every.append({"text": text, "done": False})
     if action == "toggle":
         if not 1 <= number <= len(every):
             return f"There is no task {number}."
         every[number - 1]["done"] = not every[number - 1]["done"]
+    if action == "clear":
+        every.clear()
+    ctx.ui.status(f"{sum(one['done'] for one in every)} of {len(every)} tasks" if every else "")
     return lines(every)
 
 
 @command("/my-tasks")
-def show(ctx: Context) -> str:
+def show(ctx: Context) -> None:
     """Show the list of tasks."""
-    return lines(ctx.state.get("tasks", []))
+    every = ctx.state.get("tasks", [])
+    ctx.ui.show(lines(every), title=f"{sum(one['done'] for one in every)} of {len(every)} done")
 
 
 def lines(every: list[dict]) -> str:
