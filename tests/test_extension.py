@@ -22,6 +22,7 @@ NAMES = [
     "Context",
     "Decision",
     "Ended",
+    "Fetched",
     "FileChanged",
     "Idle",
     "Prompt",
@@ -30,6 +31,7 @@ NAMES = [
     "Said",
     "SessionEnd",
     "SessionStart",
+    "Source",
     "Status",
     "ToolCall",
     "ToolResult",
@@ -42,12 +44,11 @@ NAMES = [
     "command",
     "money",
     "on",
+    "search_engine",
     "settings",
     "tool",
 ]
-CONTEXT = (
-    "ask_aside ask_model attended costs cwd execute history log mode model pin prompt run settings state turn_cost ui"
-)
+CONTEXT = "ask_aside ask_model attended costs cwd execute fetch history log mode model pin prompt run settings state turn_cost ui"
 UI = "confirm input notify select show status warn"
 SIGNATURES = {
     "on": "(event: 'EventName', *, timeout: 'float' = 5.0, every: 'float' = 60.0) -> 'Callable[[F], F]'",

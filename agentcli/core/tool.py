@@ -238,7 +238,7 @@ class ToolLimits:
     fetch_addresses: tuple[str, ...] = setting((), project="never")
     """Addresses or networks that are not public (`10.0.0.0/8`) but `web_fetch` may reach."""
     web_search: str = setting("off", project="never")
-    """`off`, `vendor` (the provider's own search), `brave`, `tavily`, or `searxng` and its address."""
+    """`off`, `vendor` (the provider's own search), `brave`, `tavily`, `searxng` and its address, or `extension`."""
 
 
 Wrap = Callable[[Sequence[str]], Boxed]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from agentcli.core.costs import money
 from agentcli.core.errors import AgentError
 from agentcli.core.message import Usage
+from agentcli.core.model import Source
 from agentcli.extension.events import (
     EVENTS,
     Changed,
@@ -25,8 +26,8 @@ from agentcli.extension.events import (
     ToolResult,
     TurnEnd,
 )
-from agentcli.extension.marks import around_turn, command, on, settings
-from agentcli.extension.values import Answer, Cause, Completed, Context, Ended, Said, Turn, TurnCost, Ui
+from agentcli.extension.marks import around_turn, command, on, search_engine, settings
+from agentcli.extension.values import Answer, Cause, Completed, Context, Ended, Fetched, Said, Turn, TurnCost, Ui
 from agentcli.tools.function_tool import tool
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "Context",
     "Decision",
     "Ended",
+    "Fetched",
     "FileChanged",
     "Idle",
     "Prompt",
@@ -49,6 +51,7 @@ __all__ = [
     "Said",
     "SessionEnd",
     "SessionStart",
+    "Source",
     "Status",
     "ToolCall",
     "ToolResult",
@@ -61,6 +64,7 @@ __all__ = [
     "command",
     "money",
     "on",
+    "search_engine",
     "settings",
     "tool",
 ]

@@ -41,6 +41,10 @@ class Around:
     """Use of a function around the turns of a run."""
 
 
+class Engine:
+    """Use of a function as the engine of the tool `web_search`."""
+
+
 class Settings:
     """Use of a dataclass for the settings of an extension."""
 
@@ -74,6 +78,14 @@ def around_turn(function: F) -> F:
     to end the run with it.
     """
     return _marked(function, Around())
+
+
+def search_engine(function: F) -> F:
+    """Let the async function answer the tool `web_search`, if the setting `tools.web_search` is `extension`.
+
+    It gets the query and a Context, and returns a list of Source. Raise AgentError to tell the model why it failed.
+    """
+    return _marked(function, Engine())
 
 
 def settings(cls: V) -> V:

@@ -67,6 +67,15 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
+class Fetched:
+    """Answer of a web server. `kind` is its content type."""
+
+    status: int
+    kind: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """Answer to a side question. `notes` say why it may be incomplete; `cost` is a text for people."""
 
@@ -187,6 +196,16 @@ class Context(Provided, Protocol):
 
         No rule, question or sandbox applies: never pass on a text of the model or of a file. git in it starts no
         programs of the repository.
+        """
+        ...
+
+    async def fetch(
+        self, url: str, *, headers: Mapping[str, str] | None = None, body: str = "", private: bool = False
+    ) -> Fetched:
+        """Send a request to a web server, a POST if it has a body, and return a text.
+
+        Addresses that are not public are refused, unless `private` says that the person gave the address. Redirects
+        are not followed. The limits are those of `web_fetch`. Raises AgentError if there is no answer.
         """
         ...
 

@@ -16,7 +16,6 @@ from agentcli.features.hooks import Hooks
 from agentcli.features.mcp import Mcp
 from agentcli.features.otel import OpenTelemetry
 from agentcli.features.timers import Timers
-from agentcli.features.web_search import WebSearch
 from agentcli.frontends.built_in import (
     Changes,
     Checkpoints,
@@ -41,6 +40,7 @@ from agentcli.frontends.built_in import (
     Todo,
     Web,
 )
+from agentcli.frontends.web_search import WebSearch
 from agentcli.program.feature import Feature
 from agentcli.program.program import Program
 

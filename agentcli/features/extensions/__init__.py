@@ -97,13 +97,17 @@ class BuiltInPart(SessionPart):
         await host.each("turn_end", lambda: TurnEnd(ended.text, ended.ending))
         return host.take_events()
 
+    def host(self) -> SessionHost:
+        """Return its host."""
+        if self._made is None:
+            self._made = self._feature.host(self._program, self._core)
+        return self._made
+
     def _host(self, event: EventName) -> SessionHost | None:
         """Return the host if the extension handles the event in this session."""
         if event not in self._feature.events or len(self._core.spending.turns) < self._feature.from_turn:
             return None
-        if self._made is None:
-            self._made = self._feature.host(self._program, self._core)
-        return self._made
+        return self.host()
 
 
 class PythonExtensions(Feature["Program"]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -15,7 +15,7 @@ from agentcli.core.message import Message, Text, ToolResult
 from agentcli.core.message import ToolCall as CallPart
 from agentcli.core.sanitise import safe
 from agentcli.core.text.truncate import clip
-from agentcli.extension import Answer, Cause, Completed, Said, TurnCost
+from agentcli.extension import Answer, Cause, Completed, Fetched, Said, TurnCost
 from agentcli.features.extensions.worker import PRINTED, Clock
 
 if TYPE_CHECKING:
@@ -109,6 +109,10 @@ class Host(Output, Protocol):
         """Run a shell command of the person."""
         ...
 
+    async def fetch(self, url: str, headers: Mapping[str, str], body: str, private: bool) -> Fetched:
+        """Send a request to a web server. Raise AgentError."""
+        ...
+
     async def ask_model(self, prompt: str, model: str, system: str) -> str:
         """Return the answer of a model. Raise AgentError."""
         ...
@@ -164,6 +168,11 @@ class SessionContext:
 
     async def execute(self, command: str, *, stdin: str = "", timeout: float = 120.0) -> Completed:
         return await self.waited(self._host.execute(str(command), str(stdin), timeout))
+
+    async def fetch(
+        self, url: str, *, headers: Mapping[str, str] | None = None, body: str = "", private: bool = False
+    ) -> Fetched:
+        return await self.waited(self._host.fetch(str(url), headers or {}, str(body), private))
 
     async def ask_model(self, prompt: str, model: str = "", system: str = "") -> str:
         return await self.waited(self._host.ask_model(str(prompt), model, system))

@@ -19,7 +19,7 @@ from agentcli.core.errors import AgentError
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.truncate import clip
 from agentcli.core.tool import Tool
-from agentcli.extension.marks import MARK, Around, Command, Handler, Settings
+from agentcli.extension.marks import MARK, Around, Command, Engine, Handler, Settings
 from agentcli.features.extensions.sources import INIT, Source
 from agentcli.features.extensions.worker import Hung, Worker
 from agentcli.program.config.coerce import Layer, coerce
@@ -51,6 +51,8 @@ class Extension:
     handlers: tuple[Handling, ...] = ()
     around: tuple[Any, ...] = ()
     """Functions around the turns of a run."""
+    engine: Any = None
+    """The function that answers the tool `web_search`, if any."""
     settings: type | None = None
     faults: list[str] = field(default_factory=list)
     untold: list[str] = field(default_factory=list)
@@ -208,6 +210,7 @@ def _take(made: Extension, module: ModuleType) -> None:
     made.commands = tuple((value, use) for value, use in uses if isinstance(use, Command))
     made.handlers = tuple((value, use) for value, use in uses if isinstance(use, Handler))
     made.around = tuple(value for value, use in uses if isinstance(use, Around))
+    made.engine = next((value for value, use in uses if isinstance(use, Engine)), None)
     made.settings = next((value for value, use in uses if isinstance(use, Settings)), None)
     for tool in made.tools:
         tool.owner = made.name

@@ -39,6 +39,11 @@ class ExtensionsSession(SessionPart):
     def __init__(self, run: Loaded, core: SessionCore) -> None:
         self.host = SessionHost(run, core)
         self.services = [offer(Contexts, self.host)]
+        if core.setup.settings.limits.web_search == "extension":
+            from agentcli.features.extensions.searching import ExtensionSearch
+            from agentcli.tools.web_search import SearchEngine
+
+            self.services.append(offer(SearchEngine, ExtensionSearch(lambda: self.host)))
         self._core, self._hooks = core, core.hooks if isinstance(core.hooks, ExtensionHooks) else None
         if self._hooks is not None:
             self._hooks.host = self.host

@@ -26,7 +26,7 @@ from agentcli.core.sanitise import coloured, safe_line
 from agentcli.core.text.patch import PatchError, touched
 from agentcli.core.text.truncate import clip
 from agentcli.core.tool import Choice, Question
-from agentcli.extension import Answer, Compaction, Completed, Context, Decision, Status
+from agentcli.extension import Answer, Compaction, Completed, Context, Decision, Fetched, Status
 from agentcli.extension import ToolCall as CallEvent
 from agentcli.features.extensions.context import TEXT, SessionContext, Shown, said
 from agentcli.features.extensions.loading import Extension, Handling, Loaded
@@ -279,6 +279,12 @@ class SessionHost:
         from agentcli.features.extensions.executing import execute
 
         return await execute(command, stdin, timeout, Path(self.core.ctx.cwd))
+
+    async def fetch(self, url: str, headers: Mapping[str, str], body: str, private: bool) -> Fetched:
+        """Send a request to a web server. Raise AgentError."""
+        from agentcli.features.extensions.fetching import fetch
+
+        return await fetch(url, headers, body, private, self.core.setup.settings.limits)
 
     async def ask_aside(self, question: str) -> Answer:
         """Ask a side question. Raise AgentError."""

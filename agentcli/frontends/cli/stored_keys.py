@@ -7,8 +7,8 @@ from getpass import getpass
 
 from agentcli.core.errors import UsageError
 from agentcli.core.text.words import one_of
-from agentcli.features.web_search.engines import keyed
 from agentcli.frontends.opening import program_of
+from agentcli.frontends.web_search import WebSearch
 from agentcli.program.command_line.output import say
 from agentcli.program.command_line.printing import Column, print_table
 from agentcli.program.keys import checked, try_key
@@ -71,6 +71,6 @@ def _settings(program: Program, provider: str) -> ProviderSettings:
 def _providers(program: Program) -> dict[str, ProviderSettings]:
     return {
         **{name: BUILT_IN[name] for name in SERVERS},
-        **{one.name: one for one in keyed()},
+        **{one.name: one for one in WebSearch().keyed()},
         **program.models.providers,
     }

@@ -91,10 +91,10 @@ def test_a_command_has_its_arguments_by_signature_and_sends_a_prompt(tmp_path: P
 def test_the_examples_of_the_manual_load_and_work(tmp_path: Path) -> None:
     found = re.findall(r"(?:^    .*\n|^\n)+", manual.page("extensions"), re.MULTILINE)
     blocks = [textwrap.dedent(one) for one in found if re.search(r"^    @\w", one, re.MULTILINE)]
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     for number, block in enumerate(blocks):
-        write(tmp_path, block.replace("ist", "HTTP"), f"mine{number}")
-    (folder(tmp_path).parent / "config.toml").write_text("[extensions.mine2]\nurl = 'https://example.org'\n")
+        write(tmp_path, block.replace('"ist"', '"HTTP"'), f"mine{number}")
+    (folder(tmp_path).parent / "config.toml").write_text("[extensions.mine3]\nurl = 'https://example.org'\n")
     asked = calls("tickets", query="a"), calls("bash", command="echo prod"), calls("bash", command="echo Traceback")
     events = play(tmp_path, *asked, "Done.", "See http://a.", "HTTP.", mode="yolo")
     assert outputs(events)[0] == ("success", "no ticket about a")
@@ -125,6 +125,27 @@ def test_a_function_around_a_turn_reminds_goes_on_and_changes_the_end(tmp_path: 
     write(tmp_path, "@around_turn\nasync def no(turn, ctx):\n    raise AgentError('Not today.')\n")
     refused = play(tmp_path, "One.")[-1]
     assert (refused.exit_code, refused.error) == (1, "Not today.")
+
+
+def test_an_extension_is_the_engine_of_web_search(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        """
+        @search_engine
+        async def search(query: str, ctx: Context) -> list[Source]:
+            if query == "private":
+                await ctx.fetch("http://127.0.0.1:1/")
+            return [Source("https://a.example", query, "A passage.")] if query != "none" else 3
+        """,
+    )
+    asked = [calls("web_search", query=query) for query in ("cats", "private", "none")]
+    more = {"mode": "yolo", "set": {"tools.web_search": "extension"}}
+    events = play(tmp_path, *asked, "Done.", **more)
+    found, private, none = outputs(events)
+    assert found == ("success", "[mine on cats]\n1. cats\n   https://a.example\n   A passage.")
+    assert (private[0], "127.0.0.1" in private[1]) == ("error", True)
+    assert none == ("error", "The search by mine failed.")
+    assert warnings(events) == ["Extension mine, search: a search engine returns a list of Source."]
 
 
 def test_a_handler_judges_the_calls_of_subagents(tmp_path: Path) -> None:
