@@ -212,8 +212,12 @@ class ApprovalGate:
         from agentcli.agent.timed_rules import timed
 
         for folder in decision.widen() if answer.choice == "folder" else ():
-            self.add_folder(folder)
-            self.notice(f"Added to the workspace of this session: {folder}")
+            try:
+                self.add_folder(folder)
+            except AgentError as error:  # it has gone since
+                self.notice(f"Allowed only once. {error}")
+            else:
+                self.notice(f"Added to the workspace of this session: {folder}")
         lasting = []
         for rule, term in map(timed, _chosen_rules(decision, answer)):
             if term is None:

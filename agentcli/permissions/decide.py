@@ -93,11 +93,11 @@ def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode
     return replace(
         decision, paths=(nature.path,) if nature.path else (), machine=nature.machine, hidden=nature.hidden,
         instead=instead, left_out=nature.left_out, explains=nature.line.explained if nature.line else tuple,
-        widen=_widen(call, nature, tools, rules, mode, workspace) if by_mode(decision) else tuple,
+        widen=_widen(call, nature, tools, rules, mode, workspace) if only_mode_asks(decision) else tuple,
     )  # fmt: skip
 
 
-def by_mode(decision: Decision) -> bool:
+def only_mode_asks(decision: Decision) -> bool:
     """Return True if merely the mode asks about a call: no rule, and nothing that asks each time."""
     return decision.decision == "ask" and decision.rule.startswith("mode ")
 
@@ -118,7 +118,7 @@ def _widen(
         then = decide(call, tools, rules, mode, wider)
         if then.decision == "allow" or mode == "auto":
             return folders if then.decision == "allow" else ()
-        return folders if by_mode(then) and not _outside(facts_of(call, tools, rules, wider)) else ()
+        return folders if only_mode_asks(then) and not _outside(facts_of(call, tools, rules, wider)) else ()
 
     return widen
 

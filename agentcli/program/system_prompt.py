@@ -64,7 +64,6 @@ _TOOLS = [
     "uv",
     "poetry",
     "pdm",
-    "hatch",
     "pre-commit",
     "sphinx-build",
     "pnpm",
