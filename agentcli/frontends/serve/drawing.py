@@ -53,6 +53,8 @@ TAGS = frozenset(
     ]
 )
 """Elements that the export's drawing has."""
+_SIDES: Mapping[str | None, str] = {"text-align:right": "right", "text-align:center": "center"}
+"""Classes for the styles of a table's cells: the page allows no style."""
 _VOID = frozenset(("br", "hr", "img"))
 HIGHLIGHTED = 5_000
 """Maximum characters of a piece of code to colour."""
@@ -110,6 +112,8 @@ class _Trees(HTMLParser):
         if tag not in TAGS:
             return
         element: Tree = [tag, {name: value for name, value in attrs if value and _allowed(tag, name, value)}]
+        if tag in ("td", "th") and (side := dict(attrs).get("style")) in _SIDES:
+            element[1]["class"] = _SIDES[side]
         self._open[-1].append(element)
         if tag not in _VOID:
             self._open.append(element)

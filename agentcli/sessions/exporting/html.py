@@ -99,9 +99,15 @@ def markup(entry: Entry, limit: int = HIGHLIGHT_LIMIT) -> Iterator[str]:
             yield _call(entry, limit)
 
 
+_UNSAFE = re.compile(r"[^\w-]", re.ASCII)
+"""Characters of a call's id that the name of a class can't have."""
+
+
 def _call(entry: Call, limit: int) -> str:
     name, subject, status = map(_text, (entry.call.name, entry.subject, entry.status))
-    head = f'<b>{name}</b> <code>{subject}</code> <span class="{status}">{_STATUSES.get(status, status)}</span>'
+    # The page finds a call that waits by its id.
+    place = f" call-{_UNSAFE.sub('-', entry.call.call_id)}" if entry.result is None else ""
+    head = f'<b>{name}</b> <code>{subject}</code> <span class="{status}{place}">{_STATUSES.get(status, status)}</span>'
     blocks = [_given(entry, name, value, limit) for name, value in entry.call.input.items()]
     if entry.result is not None:
         diff = entry.result.metadata.get("diff")

@@ -193,6 +193,27 @@ def test_two_browsers_and_a_terminal_on_one_session_and_the_first_answer_counts(
             assert (program.work / "made").exists()
 
 
+@pytest.mark.parametrize("browser", [(1280, False)], indirect=True)
+def test_each_call_says_what_it_waits_for(program: Program, browser: Browser) -> None:
+    states = "return [...document.querySelectorAll('#transcript .unanswered')].map(each => each.innerText)"
+    calls = [bash("touch one", 1), bash("touch two", 2)]
+    with serving(program, {"text": "Both.", "calls": calls}, {"text": "Done."}) as server:
+        browser.open(server.link)
+        browser.until("New session")
+        browser.type("#first", "Make both")
+        browser.click("Start")
+        browser.until("1 of 2")
+        browser.until("waiting for you", "#transcript")
+        assert browser.run(states) == ["waiting for you", "not started"]
+        browser.click("Yes", ".choices button")
+        browser.until("answered by the page")
+        browser.until("touch two", ".question:not(.answered)")
+        assert browser.run(states) == ["answered", "waiting for you"]
+        browser.click("Yes", ".question:not(.answered) .choices button")
+        browser.until("Done.", "#transcript")
+        assert browser.run(states) == []
+
+
 @pytest.mark.parametrize("browser", [(390, True)], indirect=True)
 def test_the_page_survives_the_end_of_the_server_and_of_the_session(program: Program, browser: Browser) -> None:
     with serving(program, {"text": "One.", "calls": [bash("touch made", 1)]}, {"text": "Two."}) as server:

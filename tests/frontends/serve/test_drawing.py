@@ -33,3 +33,8 @@ def test_nothing_that_a_reply_or_a_diff_contains_becomes_another_element_or_a_sc
 
 def test_a_numbered_list_keeps_its_first_number() -> None:
     assert next(elements(drawn_reply("3. three")["open"])) == ("ol", {"start": "3"})
+
+
+def test_the_cells_of_a_table_stand_where_its_author_put_them() -> None:
+    found = elements(drawn_reply("| a | b | c |\n|---|--:|:-:|\n| 1 | 2 | 3 |\n")["open"])
+    assert [given.get("class") for tag, given in found if tag in ("th", "td")] == [None, "right", "center"] * 2

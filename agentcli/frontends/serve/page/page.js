@@ -208,7 +208,7 @@ function leave() {
 async function enter(id) {
   leave();
   clearTimeout(polling);
-  const session = { id, stop: new AbortController(), cursor: "", records: 0, first: 0, text: "", thought: "", closed: 0, reply: 0, writing: false, facts: {}, drawing: null, again: false };
+  const session = { id, stop: new AbortController(), cursor: "", records: 0, first: 0, text: "", thought: "", closed: 0, reply: 0, writing: false, facts: {}, asked: new Map(), answered: new Set(), drawing: null, again: false };
   open = session;
   show("session");
   $("title").textContent = "Session";
@@ -252,6 +252,7 @@ async function reload(session) {
   live(session);
   facts(session, found.state);
   $("questions").replaceChildren();
+  session.asked.clear();
   for (const each of found.state.questions) ask(session, each);
   if (bottom) down();
 }
@@ -274,14 +275,21 @@ function draw(session, found) {
   statuses(session);
 }
 
+// The class of a call's place in the transcript.
+const placeOf = (id) => `call-${String(id).replace(/[^\w-]/g, "-")}`;
+
 // Say of each call without a result what it waits for, and name files from the session's folder on.
 function statuses(session) {
   const folder = `${session.facts.folder || ""}/`;
   for (const each of $("transcript").querySelectorAll("summary > code")) {
     if (each.textContent.startsWith(folder)) each.textContent = each.textContent.slice(folder.length);
   }
-  const words = PENDING[session.facts.state] || "no result";
-  for (const each of $("transcript").querySelectorAll("span.unanswered")) each.textContent = words;
+  const asked = new Set([...session.asked.values()].map(placeOf));
+  for (const each of $("transcript").querySelectorAll("span.unanswered")) {
+    const place = [...each.classList].find((name) => name.startsWith("call-"));
+    const waits = session.facts.state === "waits" && asked.size && !asked.has(place);
+    each.textContent = waits ? (session.answered.has(place) ? "answered" : "not started") : PENDING[session.facts.state] || "no result";
+  }
 }
 
 // Draw what is new on record. Requests do not overlap; one more follows if something came meanwhile.
@@ -390,7 +398,7 @@ function hear(session, event) {
       ask(session, event);
       return true;
     case "answered":
-      answered(event);
+      answered(session, event);
       return true;
     case "state":
       facts(session, event);
@@ -489,6 +497,8 @@ function preview(kind, text, path) {
 
 function ask(session, question) {
   const id = `q${question.hash}`;
+  if (question.call_id) session.asked.set(question.hash, question.call_id);
+  statuses(session);
   if (document.getElementById(id)) return;
   const heading = element("h2", { tabindex: "-1", id: `${id}-title` }, question.kind === "questions" ? ASKS : question.title);
   const place = element("section", { class: `question${question.careful ? " careful" : ""}`, id, role: "group", "aria-labelledby": `${id}-title` }, heading);
@@ -553,7 +563,10 @@ async function give(session, question, place, note, answer) {
 }
 
 // A question that was answered leaves its place to a line that says by whom.
-function answered(event) {
+function answered(session, event) {
+  session.answered.add(placeOf(session.asked.get(event.hash)));
+  session.asked.delete(event.hash);
+  statuses(session);
   const place = document.getElementById(`q${event.hash}`);
   if (!place) return;
   const title = place.querySelector("h2").textContent;
