@@ -96,7 +96,9 @@ class SlashCommands:
         command = self.find(name if preset else typed)
         name, told = command.name, ""
         if command.former and not preset:
-            told, target = f"/{typed} is now /{command.now}.", self.all.get(command.now)
+            target = self.all.get(command.now)
+            known = here or target is None or isinstance(target, OutputCommand)
+            told = f"/{typed} is now /{command.now}." if known else ""
             command = target if here and target is not None else command
         elif typed not in (name, *command.aliases):
             told = f"/{typed} is /{peers.SAME[typed]} here."

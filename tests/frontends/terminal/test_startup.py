@@ -100,10 +100,13 @@ def test_pasting_works_after_another_program_had_the_terminal(tmp_path: Path) ->
         assert t.raw.rindex(b"\x1b[?2004h") > t.raw.rindex(b"\x1b[?2004l")
 
 
-def test_the_rule_above_the_prompt_has_the_width_of_the_screen_from_the_first_paint(tmp_path: Path) -> None:
-    with Terminal([*PREVIEW, f"state={tmp_path}", "loading=0.3"], cwd=str(REPOSITORY), columns=120) as t:
+@pytest.mark.parametrize("columns", [120, *(pytest.param(n, marks=pytest.mark.full) for n in (60, 119))])
+def test_the_rule_above_the_prompt_has_the_width_of_the_screen_from_the_first_paint(
+    tmp_path: Path, columns: int
+) -> None:
+    with Terminal([*PREVIEW, f"state={tmp_path}", "loading=0.3"], cwd=str(REPOSITORY), columns=columns) as t:
         t.until("Shift-Tab mode")
         t.settle()
         rules = re.findall("─+", t.raw.decode())
-    assert {len(rule) for rule in rules} == {119}
+    assert {len(rule) for rule in rules} == {columns - 1}
     assert len(rules) > 1

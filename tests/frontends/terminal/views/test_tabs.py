@@ -33,6 +33,8 @@ def test_a_person_must_know_at_most_forty_commands_and_the_former_ones_answer() 
         if command.former:
             assert COMMANDS.meant(f"/{name}").command is command
             assert COMMANDS.meant(f"/{command.now}", here=True).command.now == command.now
+    assert COMMANDS.meant("/sessions", here=True).told == "/sessions is now /resume."
+    assert not COMMANDS.meant("/sessions").told, "there is no /resume without a terminal"
 
 
 def test_a_terminal_without_tabs_prints_one_and_names_the_others() -> None:
