@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.abc
 import importlib.util
 import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import field
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -137,17 +137,18 @@ def _line(error: BaseException, source: Source) -> int:
     return line
 
 
-class _Content(importlib.abc.SourceLoader):
-    """Imports the content that was read, not what the file holds now."""
+class _Content(SourceFileLoader):
+    """Imports the content that was read, not what the file holds now, and no compiled file beside it."""
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
+    def __init__(self, name: str, source: Source) -> None:
+        super().__init__(name, str(source.path))
+        self._content = next(iter(source.files.values()))
 
-    def get_filename(self, fullname: str) -> str:
-        return str(self._source.path)
+    def path_stats(self, path: Any) -> Any:
+        raise OSError("no compiled file is read or written")
 
-    def get_data(self, path: str) -> bytes:
-        return next(iter(self._source.files.values()))
+    def get_data(self, path: Any) -> bytes:
+        return self._content
 
 
 def load(source: Source, worker: Worker, cache: Path | None = None) -> Extension:
@@ -180,7 +181,7 @@ def _imported(source: Source, cache: Path | None) -> ModuleType:
         folder = _copied(source, cache)
         spec = importlib.util.spec_from_file_location(name, folder / INIT, submodule_search_locations=[str(folder)])
     else:
-        spec = importlib.util.spec_from_file_location(name, source.path, loader=_Content(source))
+        spec = importlib.util.spec_from_file_location(name, source.path, loader=_Content(name, source))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from agentcli.agent.aside import SideQuestion
 from agentcli.agent.calls.execute import CallStages
 from agentcli.agent.core import SessionCore
 from agentcli.core.dataclass import replace
@@ -23,14 +22,12 @@ from agentcli.core.message import Message, ToolCall, ToolResult
 from agentcli.core.record import EXTENSION, FeatureState, Pin
 from agentcli.core.record import Compaction as CompactionRecord
 from agentcli.core.sanitise import coloured, safe_line
-from agentcli.core.text.patch import PatchError, touched
 from agentcli.core.text.truncate import clip
 from agentcli.core.tool import Choice, Question
 from agentcli.extension import Answer, Compaction, Completed, Context, Decision, Fetched, Status
 from agentcli.extension import ToolCall as CallEvent
 from agentcli.features.extensions.context import TEXT, SessionContext, Shown, said
 from agentcli.features.extensions.loading import Extension, Handling, Loaded
-from agentcli.features.extensions.requests import answer
 from agentcli.features.extensions.worker import Clock
 
 SECONDS = 24 * 3600.0
@@ -173,10 +170,7 @@ class SessionHost:
         if traits is None or not traits.touches_files:
             return CallEvent(name, dict(given))
         subject = str(traits.subject.of(given) or ".")
-        try:
-            names = touched(subject) if traits.patches else (subject,)
-        except PatchError:  # the call fails
-            names = ()
+        names = _patched(subject) if traits.patches else (subject,)
         paths = (Path(os.path.realpath(Path(self.core.ctx.cwd, os.path.expanduser(each)))) for each in names)
         return CallEvent(name, dict(given), tuple(paths), traits.edits_files)
 
@@ -288,6 +282,8 @@ class SessionHost:
 
     async def ask_aside(self, question: str) -> Answer:
         """Ask a side question. Raise AgentError."""
+        from agentcli.agent.aside import SideQuestion
+
         aside = SideQuestion(self.core, question)
 
         async def keep(event: Event) -> None:
@@ -298,6 +294,8 @@ class SessionHost:
 
     async def ask_model(self, prompt: str, model: str, system: str) -> str:
         """Return the answer of a model to one request, whose cost is recorded. Raise AgentError."""
+        from agentcli.features.extensions.requests import answer
+
         return await answer(self.core, self.events, prompt, model, system)
 
     async def refresh_status(self, now: Status) -> bool:
@@ -324,6 +322,16 @@ class SessionHost:
                     self._idle[key] = now
                     due.append((extension, handler, now - last))
         return due
+
+
+def _patched(patch: str) -> Sequence[str]:
+    """Return the files that a patch names; none if it cannot be read, so that the call fails."""
+    from agentcli.core.text.patch import PatchError, touched
+
+    try:
+        return touched(patch)
+    except PatchError:
+        return ()
 
 
 def _key(extension: Extension, handler: Handling) -> tuple[str, str]:
