@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from agentcli.core.errors import InputError, UsageError
-from agentcli.program.named_worktree import NamedWorktree, open_worktree
+from agentcli.program.named_worktree import NamedWorktree, found_worktree, open_worktree
 from tests.e2e.program import Program
 
 READ = 0.6
@@ -135,3 +136,84 @@ def test_the_person_decides_at_the_end_what_happens_to_the_changes(repository: P
         assert terminal.wait() == 0
     assert (repository / "new.txt").read_text() == "new\n"
     assert left(repository)[1] == ["main"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_two_hundred_merges_lose_no_edit_and_leave_nothing_without_a_word(repository: Path) -> None:
+    """Worktrees change lines of their own, and every fourth one a line that another changes, too."""
+    (repository / "shared.txt").write_text("start\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "shared")
+    merged, told = [], []
+    for batch in range(20):
+        trees = [opened(repository, f"w{batch}-{number}") for number in range(10)]
+        for number, tree in enumerate(trees):
+            (tree.tree.cwd / f"own-{tree.name}.txt").write_text(f"{tree.name}\n")
+            if number % 4 == 0:
+                (tree.tree.cwd / "shared.txt").write_text(f"start {tree.name}\n")
+            if number % 3 == 0:
+                git(tree.tree.folder, "add", "--all")
+                git(tree.tree.folder, "commit", "-q", "-m", tree.name)
+        if batch % 5 == 0:
+            (repository / "a.txt").write_text(f"mine {batch}\n")  # the person's own work stops each merge
+        with ThreadPoolExecutor(4) as threads:
+            said = list(threads.map(_merged, trees))
+        if batch % 5 == 0:
+            assert all("uncommitted changes" in text for text in said)
+            git(repository, "commit", "-q", "-a", "-m", f"mine {batch}")
+            said = [_merged(tree) for tree in trees]
+        for tree, text in zip(trees, said, strict=True):
+            if text:
+                told.append(tree)
+                assert "conflicts in shared.txt" in text
+                assert f"merge {tree.branch}`" in text
+                assert (tree.tree.cwd / f"own-{tree.name}.txt").read_text() == f"{tree.name}\n"
+                assert (tree.tree.cwd / "shared.txt").read_text() == f"start {tree.name}\n"
+            else:
+                merged.append(tree)
+    assert (len(merged) + len(told), git(repository, "status", "--porcelain")) == (200, "")
+    for tree in merged:
+        assert (repository / f"own-{tree.name}.txt").read_text() == f"{tree.name}\n"
+    assert sorted(left(repository)[0]) == sorted(tree.tree.folder.name for tree in told)
+    assert sorted(left(repository)[1]) == sorted(["main", *(tree.branch for tree in told)])
+    print(f"{len(merged)} merged, {len(told)} with conflicts kept")
+
+
+def _merged(tree: NamedWorktree) -> str:
+    """Merge, and return why it was not; empty if it was."""
+    try:
+        tree.merge()
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+def test_a_merge_of_the_persons_own_is_never_ended(repository: Path) -> None:
+    worktree = opened(repository)
+    (worktree.tree.cwd / "new.txt").write_text("new\n")
+    git(repository, "checkout", "-q", "-b", "side")
+    git(repository, "commit", "-q", "--allow-empty", "-m", "side")
+    git(repository, "checkout", "-q", "main")
+    git(repository, "merge", "-q", "--no-ff", "--no-commit", "side")
+    with pytest.raises(InputError, match="A merge is not finished"):
+        worktree.merge()
+    git(repository, "rev-parse", "MERGE_HEAD")
+    git(repository, "commit", "-q", "-m", "merged")
+    assert worktree.merge() == "main"
+
+
+def test_changes_move_into_the_worktree_and_nothing_stays_in_the_stash(repository: Path) -> None:
+    (repository / "a.txt").write_text("two\n")
+    (repository / "new.txt").write_text("new\n")
+    worktree = opened(repository)
+    worktree.take_along()
+    assert git(repository, "status", "--porcelain") == ""
+    assert ((worktree.tree.cwd / "a.txt").read_text(), (worktree.tree.cwd / "new.txt").read_text()) == (
+        "two\n",
+        "new\n",
+    )
+    assert git(repository, "stash", "list") == ""
+    assert found_worktree(worktree.tree.cwd, repository.parent / "trees", os.environ) is not None
+    assert worktree.merge() == "main"
+    assert (repository / "new.txt").read_text() == "new\n"

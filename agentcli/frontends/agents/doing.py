@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+import signal
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -31,6 +34,10 @@ class Doing:
         match act.kind:
             case "answer":
                 return self._told(await self._machine.request(row.session, do="answer", **(act.given or {})))
+            case "stop" if row.state == "idle":
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(row.pid, signal.SIGTERM)
+                return "It ends, with its background commands."
             case "stop":
                 return self._told(await self._machine.request(row.session, do="stop"))
             case "diff":
@@ -103,7 +110,9 @@ class Doing:
 
     def _require_ended(self, row: Running) -> None:
         """Raise InputError if a program has the session open: it may still change files."""
-        if self._machine.shared(row.session) is not None or self._machine.store.is_open(
-            self._machine.named(row.session)
-        ):
+        try:
+            is_open = self._machine.store.is_open(self._machine.store.find(row.session))
+        except InputError:
+            is_open = False  # it ended before its first record
+        if is_open or self._machine.shared(row.session) is not None:
             raise InputError("The session is open. End it first.")

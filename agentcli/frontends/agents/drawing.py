@@ -173,4 +173,4 @@ def _row_keys(view: View) -> Sequence[str]:
         over = ["Enter opens", "d diff"]
         again = [] if row.state == "done" else ["r resumes"]
         return [*again, *over, *(["m merges", "x discards"] if row.worktree else ["x removes it from the list"])]
-    return ["Enter opens", "d diff", *(["s stops"] if row.state == "works" and row.shared else [])]
+    return ["Enter opens", "d diff", *(["s stops"] if row.shared and (row.background or row.state == "works") else [])]

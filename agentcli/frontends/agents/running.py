@@ -54,6 +54,8 @@ class BackgroundSession(HostedSession):
         how, why = _judged(self._end_of_turn)
         if self._stopped:
             how, why = "stopped", ""
+        if trouble := self.session.journal.trouble():
+            how, why = "failed", safe_line(trouble)
         self._note(how, why)
         return code
 

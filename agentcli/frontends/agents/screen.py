@@ -21,6 +21,7 @@ from agentcli.frontends.agents.doing import Doing
 from agentcli.frontends.agents.drawing import draw, question_lines
 from agentcli.frontends.agents.view import Act, View, press
 from agentcli.frontends.serve.listing import Listing
+from agentcli.frontends.terminal.early import BRACKETED_PASTE, PLAIN_PASTE
 from agentcli.frontends.terminal.input.keyboard import ASK_BACKGROUND, Keyboard
 from agentcli.frontends.terminal.paint import to_terminal
 from agentcli.frontends.terminal.render import diff
@@ -36,7 +37,7 @@ READING = 0.4
 """Seconds after which a question that came can be answered: an earlier key was meant for something else."""
 FLUSH = 0.05
 """Seconds after which a lone Esc is the key."""
-_ENTER, _LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
+_ENTER, _LEAVE = f"\x1b[?1049h\x1b[?25l{BRACKETED_PASTE}", f"{PLAIN_PASTE}\x1b[?25h\x1b[?1049l"
 _BEGIN, _END = "\x1b[?2026h\x1b[?7l", "\x1b[?7h\x1b[?2026l"
 _NAMES: Mapping[Keys | str, str] = {Keys.ControlM: "enter", Keys.ControlJ: "enter", Keys.ControlH: "backspace"}
 
@@ -118,9 +119,11 @@ class Agents:
 
     def _take(self, keys: Sequence[KeyPress]) -> None:
         for each in keys:
-            text = each.data if each.key is Keys.BracketedPaste else ""
-            for key in text or (_name(each.key),):
-                self._press(key)
+            if each.key is not Keys.BracketedPaste:
+                self._press(_name(each.key))
+            elif self._view.entry is not None:  # what is pasted elsewhere was meant for something else
+                for char in each.data:
+                    self._press(char)
         if self._keyboard.light is not None and self._automatic:
             self._theme, self._keyboard.light = theme_for_background(self._keyboard.light), None
             self._paint()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -10,7 +12,7 @@ from threading import Thread
 
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError, InputError, UsageError
-from agentcli.core.sanitise import safe_line
+from agentcli.core.sanitise import safe
 from agentcli.frontends.opening import project_of
 from agentcli.frontends.serve.background import Background, Kept, in_its_worktree
 from agentcli.frontends.serve.new_sessions import PATIENCE, spawned
@@ -83,7 +85,7 @@ def begin(project: Project, options: Options, warn: Callable[[str], object]) -> 
         background=False,
     )
     try:
-        return launch(project, Background(session, given, stamp(), place), former)
+        return launch(project, Background(session, given, stamp(), os.getcwd(), place), former)
     except BaseException:
         if worktree is not None:
             worktree.discard()
@@ -97,8 +99,7 @@ def launch(project: Project, background: Background, former: Background | None =
     """
     kept, session = Kept(project.dirs.state), background.session
     try:
-        kept.save(background)
-        _run(project, kept, session, background.folder)
+        _run(project, kept, background)
     except BaseException:
         if former is None:
             kept.remove(session)
@@ -125,7 +126,7 @@ def go_on(options: Options, leaving: Leaving) -> int:
     place = in_its_worktree(tree) if tree is not None else None
     former = Kept(project.dirs.state).get(session)
     try:
-        launch(project, Background(session, given, stamp(), place, leaving.again), former)
+        launch(project, Background(session, given, stamp(), os.getcwd(), place, leaving.again), former)
     except AgentError as error:
         error.add_note(f"agentcli resume {session}")
         raise
@@ -167,26 +168,40 @@ def _session(project: Project, options: Options) -> tuple[str, bool]:
     return found.id, True
 
 
-def _run(project: Project, kept: Kept, session: str, folder: str) -> None:
-    log = kept.log(session)
-    with open(log, "wb") as said:
-        process = spawned(["agents", "run", session], folder, project.given_env, said)
-    until = time.monotonic() + PATIENCE
-    while registration(project.dirs.state, session) is None:
-        if process.poll() is not None:
-            background = kept.get(session)
-            if background is not None and background.ended:
-                break  # it was faster than we looked
-            raise NotStarted(_last_line(log) or "The session ended at once.", max(process.returncode, 1))
-        if time.monotonic() > until:
-            process.kill()
-            process.wait()
-            raise NotStarted("The session did not open.", 1)
-        time.sleep(LOOK)
+def _run(project: Project, kept: Kept, background: Background) -> None:
+    """Start a session's process, and return once the session is shared. Raises NotStarted."""
+    session, place = background.session, background.place
+    folder = place if Path(place).is_dir() else background.folder
+    try:
+        kept.save(background)
+        with open(kept.log(session), "wb") as said:
+            process = spawned(["agents", "run", session], folder, project.given_env, said)
+    except OSError as error:
+        raise InputError(f"Can't start a background session: {kept.folder}: {error.strerror}.") from error
+    try:
+        _wait(project, kept, session, process)
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
     Thread(target=process.wait, daemon=True).start()  # otherwise it would remain as a zombie after its end
 
 
-def _last_line(log: Path) -> str:
-    """Return the last line that a process printed, which is its error."""
-    lines = log.read_bytes()[-SAID:].decode(errors="replace").strip().splitlines()
-    return safe_line(lines[-1].removeprefix("agentcli: ")) if lines else ""
+def _wait(project: Project, kept: Kept, session: str, process: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + PATIENCE
+    while registration(project.dirs.state, session) is None:
+        if process.poll() is not None:
+            known = kept.get(session)
+            if known is not None and known.ended:
+                return  # it was faster than we looked
+            said = _error(kept.log(session))
+            raise NotStarted(said or "The session ended at once.", max(process.returncode, 1))
+        if time.monotonic() > until:
+            raise NotStarted("The session did not open.", 1)
+        time.sleep(LOOK)
+
+
+def _error(log: Path) -> str:
+    """Return the last message that a process printed, which is its error."""
+    said = "\n" + log.read_bytes()[-SAID:].decode(errors="replace").strip()
+    return safe(said.rpartition("\nagentcli: ")[2].strip())

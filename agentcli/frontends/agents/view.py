@@ -113,7 +113,7 @@ def press(view: View, key: str) -> tuple[View, Act | None]:
         acts = {**acts, "v": "whole"}
         if key == "t" and row.questions[0]["kind"] == "questions":
             return replace(view, entry=Entry("Answer", "")), None
-    if row.state in ("works", "waits") and row.shared:
+    if row.shared and (row.background or row.state in ("works", "waits")):
         acts = {**acts, "s": "stop"}
     if row.background and row.state in OVER:
         acts = {**acts, "m": "merge", "r": "resume"}

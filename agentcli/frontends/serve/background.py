@@ -12,7 +12,7 @@ from typing import Any, Literal
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.program.named_worktree import NamedWorktree
 from agentcli.program.options import Options
-from agentcli.system.paths import folder, replace_file
+from agentcli.system.paths import replace_file
 from agentcli.system.worktrees import Worktree
 
 FOLDER = "background"
@@ -28,6 +28,8 @@ class Background:
     options: Options
     started: str
     """When it was started or resumed."""
+    place: str = ""
+    """The folder from which it was started, to which its options may be relative."""
     worktree: Mapping[str, str] | None = None
     """The fields of its worktree; None without one."""
     again: bool = False
@@ -67,18 +69,18 @@ class Kept:
     """The files of background sessions in a state folder."""
 
     def __init__(self, state: Path) -> None:
-        self._folder = state / FOLDER
+        self.folder = state / FOLDER
 
     def __iter__(self) -> Iterator[Background]:
         """Yield the background sessions, the newest first; files that cannot be read are left out."""
-        for file in sorted(self._folder.glob("*.json"), reverse=True):
+        for file in sorted(self.folder.glob("*.json"), reverse=True):
             if (found := self.get(file.stem)) is not None:
                 yield found
 
     def get(self, session: str) -> Background | None:
         """Return a background session by its id; None for any other."""
         try:
-            raw = json.loads((self._folder / f"{session}.json").read_bytes())
+            raw = json.loads((self.folder / f"{session}.json").read_bytes())
             options = _options(raw["options"])
             known = {field.name: raw[field.name] for field in fields(Background) if field.name in raw}
             return Background(**{**known, "options": options})
@@ -89,7 +91,7 @@ class Kept:
         """Keep a background session. Raises OSError."""
         raw = {field.name: getattr(background, field.name) for field in fields(Background)}
         text = json.dumps({**raw, "options": _told(background.options)})
-        replace_file(self._folder / f"{background.session}.json", text, mode=0o600)
+        replace_file(self.folder / f"{background.session}.json", text, mode=0o600)
 
     def change(self, session: str, **changes: Any) -> None:
         """Change fields of a background session, unless it was removed meanwhile."""
@@ -98,13 +100,13 @@ class Kept:
 
     def remove(self, session: str) -> None:
         """Forget a background session; the session itself stays stored."""
-        for file in (self._folder / f"{session}.json", self.log(session)):
+        for file in (self.folder / f"{session}.json", self.log(session)):
             with contextlib.suppress(OSError):
                 file.unlink(missing_ok=True)
 
     def log(self, session: str) -> Path:
         """Return the file for what a session's process prints: its warnings and errors."""
-        return folder(self._folder) / f"{session}.log"
+        return self.folder / f"{session}.log"
 
 
 def _told(options: Options) -> Mapping[str, Any]:

@@ -16,6 +16,8 @@ from agentcli.system.git import GitError
 
 STARTS = 10.0
 """Seconds that a background session may need to start; if it is not there then, it has ended."""
+LISTED = 7 * 86_400.0
+"""Seconds for which a session that is done stays listed, unless it has a worktree."""
 ORDER: Sequence[State] = ("waits", "works", "failed", "ended", "stopped", "done", "idle")
 STATES: Mapping[State, str] = {
     "works": "works",
@@ -40,12 +42,22 @@ class Listing:
     async def rows(self) -> Sequence[Running]:
         """Return the open sessions, and the background sessions that have ended, by what they want."""
         running = {each.session: each for each in await self.machine.running()}
-        known = {each.session: each for each in await asyncio.to_thread(list, self.kept)}
+        known = {each.session: each for each in await asyncio.to_thread(self._known)}
         ended = [
             await asyncio.to_thread(self._ended, each) for session, each in known.items() if session not in running
         ]
         rows = [_marked(each, known.get(each.session)) for each in (*running.values(), *ended)]
         return sorted(rows, key=lambda row: (ORDER.index(row.state), row.session))
+
+    def _known(self) -> Sequence[Background]:
+        """Return the background sessions, without those that were done long ago and have no worktree."""
+        found = []
+        for each in self.kept:
+            if each.ended == "done" and each.worktree is None and _age(each.started) > LISTED:
+                self.kept.remove(each.session)
+            else:
+                found.append(each)
+        return found
 
     def _ended(self, background: Background) -> Running:
         """Return a background session without a process."""

@@ -59,7 +59,7 @@ class Running:
     model: str = ""
     tokens: int = 0
     doing: str = ""
-    """The running call."""
+    """The running call, or a command in the background."""
     words: str = ""
     """The end of the reply that arrives."""
     seconds: float | None = None
@@ -80,7 +80,7 @@ class Running:
             return str(asked["questions"][0]["question"] if several else asked["subject"] or asked["title"])
         if self.state == "works":
             return self.doing or self.words.strip().rpartition("\n")[2] or self.last or "starts"
-        return self.error or self.last or self.title
+        return self.error or self.doing or self.last or self.title
 
     def to_json(self) -> Mapping[str, Any]:
         """Return it as JSON."""
@@ -119,7 +119,8 @@ class Machine:
     async def running(self) -> Sequence[Running]:
         """Return the sessions that programs have open, last used first."""
         shared = {found.session: found for found in registrations(self._state)}
-        opened = [info for info in self.store.opened(shared) if not is_subagent(info)]
+        found_open = await asyncio.to_thread(self.store.opened, shared)  # it looks at thousands of folders
+        opened = [info for info in found_open if not is_subagent(info)]
         fresh = [found for session, found in shared.items() if session not in {info.id for info in opened}]
         return [
             *[await self._unwritten(found) for found in fresh],
@@ -221,7 +222,7 @@ def _live(told: Mapping[str, Any]) -> dict[str, Any]:
         "folder": told["folder"],
         "cost": told.get("cost"),
         "tokens": told.get("tokens", 0),
-        "doing": told.get("doing", ""),
+        "doing": told.get("doing") or "".join(f"in the background: {job}" for job in told.get("jobs", ())[:1]),
         "words": told.get("partial", {}).get("text", "")[-WORDS:],
         "seconds": told.get("seconds"),
         "questions": told.get("questions", ()),

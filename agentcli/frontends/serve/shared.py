@@ -70,6 +70,7 @@ class SharedSession(Share):
             "session": session.journal.id,
             "state": self.state,
             "doing": self._doing if self.state == "works" else "",
+            "jobs": [self._clean(job.command) for job in session.core.jobs.running()],
             "folder": str(session.cwd),
             "model": session.core.model.name,
             "mode": session.core.approval.mode,
