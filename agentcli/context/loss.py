@@ -149,12 +149,12 @@ def priced(window: Window) -> LossSettings:
         loss,
         recall_price=loss.recall_price or recall_cost(loss.prompt_tokens, window),
         carry_price=loss.carry_price or window.limits.price_ratios[1],
-        names_tokens=min(loss.names_tokens, int(window.usable * _NAMES)),
+        names_tokens=min(loss.names_tokens, max(0, int((window.usable - _TOO_SMALL) * _NAMES))),
     )
 
 
-_NAMES = 0.005
-"""Largest list of names in a snapshot, as a share of the usable window."""
+_TOO_SMALL, _NAMES = 20_000, 0.01
+"""Tokens of a usable window in which a snapshot lists no names, and the share of any more that they may take."""
 
 
 def expected_recalls(window: Window, gone: Iterable[int]) -> float:

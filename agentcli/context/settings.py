@@ -267,7 +267,7 @@ class ContextSettings:
 
     A line of each older prompt stays, and sentences that may still apply.
     """
-    keep_piece_share: Share = 0.5
+    keep_piece_share: Share = 0.25
     """Share of these tokens beyond which one text is cut to its two ends."""
     pins_share: Share = 0.25
     """Pins that hold more than this are reported."""

@@ -348,7 +348,7 @@ def without_model(task: SummaryTask, brief: Brief, why: str = "") -> Summary:
     """Make the summary from the ledger alone, marked as such."""
     if task.policy.form == "regions":
         return Summary(replaced=replaced(task, {}, Evidence(()), brief, []), note=TRUNCATED)
-    result = replace(from_ledger(task.ledger, task.former_snapshot, task.goal, brief.form), covers=task.covers)
+    result = replace(from_ledger(task.ledger, task.former_snapshot, task.goal, task.form), covers=task.covers)
     return Summary(finished(task.priced(result), brief, task), note="; ".join(filter(None, (result.note, why))))
 
 

@@ -190,7 +190,7 @@ def _joined(
     """Return the snapshot so far with a verified one; knowledge without room is added to `crowded`."""
     short = _moderate(checked, int(brief.longest_beside(task) * brief.form.knowledge_share))
     crowded += checked.knowledge[len(short.knowledge) :]
-    return merged(short, so_far, task.ledger, brief.form, mark=_marks(task))
+    return merged(short, so_far, task.ledger, task.form, mark=_marks(task))
 
 
 def _result(

@@ -33,7 +33,7 @@ def verbatim_prompts(summarised: Sequence[ViewMessage], window: Window) -> tuple
     settings, usable, counter = window.settings, window.usable, window.counter
     budget = min(settings.keep_user_tokens, int(usable * settings.keep_user_share))
     longest = int(max(budget, _LEAST_BUDGET) * settings.keep_piece_share)
-    every = [_both_ends(piece, counter, longest) for piece in _prompts(summarised, window.view)]
+    every = [_cut(piece, counter, longest) for piece in _prompts(summarised, window.view)]
     chosen = {piece.seq: piece for piece in (*every[:1], *every[-1:])}
     budget -= carried_tokens(chosen.values(), counter)
     share = left = int(usable * settings.whole_user_share)
@@ -291,6 +291,13 @@ def _beginning(piece: VerbatimText, counter: TokenCounter, most: int) -> Verbati
     return replace(
         piece, text=f"{cut}\n[the rest of this skill was left out of the summary: load it again to see it]\n</skill>"
     )
+
+
+def _cut(piece: VerbatimText, counter: TokenCounter, longest: int) -> VerbatimText:
+    """Return a prompt; a long one as its two ends and its standing sentences between them."""
+    cut = _both_ends(piece, counter, longest)
+    between = [said for said in _standing(piece.text) if said not in cut.text] if cut is not piece else []
+    return replace(cut, text="\n".join((cut.text, _CUT.join(between)))) if between else cut
 
 
 def _both_ends(piece: VerbatimText, counter: TokenCounter, longest: int, why: str = "") -> VerbatimText:
