@@ -154,7 +154,7 @@ def priced(window: Window) -> LossSettings:
 
 
 _TOO_SMALL, _NAMES = 20_000, 0.01
-"""Tokens of a usable window in which a snapshot lists no names, and the share of any more that they may take."""
+"""Usable tokens of a window without names in its snapshots, and the share of further tokens for names."""
 
 
 def expected_recalls(window: Window, gone: Iterable[int]) -> float:

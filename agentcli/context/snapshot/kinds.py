@@ -17,7 +17,9 @@ Kind = Literal["permission", "success", "rule", "description"]
 
 
 def kind_of(sentence: str) -> Kind:
-    """Return the kind of claim that a sentence makes; the strictest kind if it makes several."""
+    """Return the kind of claim that a sentence makes; the strictest kind if it makes several. A question makes none."""
+    if _QUESTION.search(sentence):
+        return "description"
     sentence = _CODE.sub("`…`", sentence)
     text = sentence.casefold()
     if _found(_PERMISSIONS, text) or _found(_PERSONS, text):
@@ -39,6 +41,7 @@ def _pattern(words: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(words))
 
 
+_QUESTION = re.compile(r"[?？؟][\"'”’»)\]*_]*$")
 _CODE = re.compile(r"`+[^`]+`+|\b\w*[a-z][A-Z]\w*|\b\w+_\w+|\S*/\S*")
 """Code, names and paths: their parts are not words of the sentence."""
 _PERMISSIONS = (
@@ -47,7 +50,7 @@ _PERMISSIONS = (
     r"|green.?light|thumbs.?up|go.?ahead|sign(?:ed|s)?.?off|blessing|entitle|clearance|cleared (?:to|for)|carte blanche|free(?:ly)? (?:to|hand)|at liberty"
     r"|waiv|wav(?:ed|es) through|exempt|lift(?:ed|s)|revok|relax(?:ed|es)|suspended|dispens|objection|no objection|fine (?:to|with|by|for)\b|all right (?:to|with)"
     r"|unattended|unsupervised|autonomous|on (?:its|your|their|his|her) own|of its own accord|self-serve|at (?:will|any time|your discretion)|discretion"
-    r"|optional|safe to|up to (?:the agent|you)|trust(?:s|ed)?\b|want(?:s|ed)?\b|wish(?:es|ed)?\b|prefer|insist|desire|instruct|request(?:s|ed) (?:that|to|for)"
+    r"|optional|safe to|up to (?:the agent|you)|trust(?:s|ed)?\b|want(?:s|ed)?\b|wish(?:es|ed)?\b|prefer|insist|desire|instruct(?!ions?\b)|request(?:s|ed) (?:that|to|for)"
     r"|(?:no|not|nothing|never|n't|longer)(?: \w+){0,2} (?:need|requir|necessar|mandatory|confirm|permission|approval|review|sign-off|ask|question)"
     r"|without (?:\w+ ){0,2}(?:ask|confirm|review|question|approv|permission|check|prompt|consult|notif|further|backup|test)"
     r"|may (?:be|now|also|then|freely|\w+ (?:be|the|all|any|it)\b)|may \w+\b(?!.*\bbe cause)|can (?:now |also |simply |freely |safely |just )?be \w+|can (?:go|happen|wait|now)\b)",

@@ -100,8 +100,7 @@ def reports_failure(item: str) -> bool:
 
 def _files(ledger: Ledger, whys: dict[str, str], settings: SnapshotSettings) -> tuple[str, ...]:
     lines = [f"CWD: `{ledger.cwd}`"] if ledger.cwd else []
-    newest_first = ledger.files[::-1]
-    newest_first = [fact for fact in newest_first if not (fact.created and fact.deleted)]
+    newest_first = [fact for fact in reversed(ledger.files) if not (fact.created and fact.deleted)]
     changed = [fact for fact in newest_first if fact.state != "READ"][: settings.files_changed]
     only_read = _most_relevant(
         [fact for fact in newest_first if fact.state == "READ"], ledger, whys, settings.files_read

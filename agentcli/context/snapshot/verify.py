@@ -309,7 +309,7 @@ def _described(
     unknown = tuple(claim for claim in named if not evidence.knows(claim, is_code=f"`{claim}`" in text))
     by_user, elsewhere = evidence.anchors(text, cited)
     seq = elsewhere.source.seq if elsewhere and elsewhere.share >= _TOUCHED else 0
-    if kind == "success" and (unknown or not elsewhere or not (elsewhere.named or _bears(elsewhere, _SHARE))):
+    if kind == "success" and (unknown or not elsewhere or not (elsewhere.named or _bears(elsewhere, _STEP_SHARE))):
         if in_place:
             return Judged(f"{sentence} {MARK}shows this]", why="no record shows it", seq=seq)
         return Judged(why="no record shows it", doubtful=_touches(elsewhere, by_user))
@@ -378,7 +378,7 @@ _IS_PATH = re.compile(r"\S*\w\.[A-Za-z]\w{0,4}\Z|\A[~/]")
 _SHARE, _STEP_SHARE, _LEAVE_SHARE, _WILL_SHARE, _TOUCHED = 0.6, 0.4, 0.8, 0.45, 0.25
 """Share of a sentence that one passage must contain.
 
-It lets the sentence stand, be a step of the plan, a permission, a quotation, or unverified. In a long session, some
+It lets the sentence stand, be a step of the plan or a success, a permission, a quotation, or unverified. In a long session, some
 passage contains most words of any sentence. So a permission needs a passage that contains nearly all.
 """
 _LEAST_WEIGHT = 1.5

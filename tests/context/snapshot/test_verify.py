@@ -72,6 +72,8 @@ def test_a_description_stays_with_its_unknown_names_marked(sentence: str, unknow
         "次に入力を読む部分を調べる。",
         "`npm run build` and `src/parse.py` hängen zusammen.",
         "The parser/door split is described in foo_bar().",
+        "Is an address for all users acceptable, or may the lexer do without one?",
+        "The lexer writes step-by-step instructions for each token.",
     ],
 )
 def test_descriptions_plans_and_reasons_stay_in_any_language(sentence: str) -> None:
