@@ -38,7 +38,7 @@ def verbatim_prompts(summarised: Sequence[ViewMessage], window: Window) -> tuple
     budget -= carried_tokens(chosen.values(), counter)
     share = left = int(usable * settings.whole_user_share)
     older: list[VerbatimText] = []
-    begins: list[VerbatimText] = []
+    near: list[VerbatimText] = []
     for piece in reversed(every):
         if piece.seq in chosen:
             continue
@@ -48,13 +48,13 @@ def verbatim_prompts(summarised: Sequence[ViewMessage], window: Window) -> tuple
             budget -= size
         else:
             older.append(piece)
-            begins += [folded(piece)] if left >= -share else []
-    for short in chain(_standing_pieces(older, window), begins):
-        former = [chosen[short.seq]] if short.seq in chosen else []
-        budget -= carried_tokens([short], counter) - carried_tokens(former, counter)
+            near += [piece] if left >= -share else []
+    sizes: dict[int, int] = {}
+    for short in chain(_standing_pieces(older, window), map(folded, near)):
+        budget += sizes.get(short.seq, 0) - (size := carried_tokens([short], counter))
         if budget < 0:
             break
-        chosen[short.seq] = short
+        chosen[short.seq], sizes[short.seq] = short, size
     return tuple(chosen[seq] for seq in sorted(chosen))
 
 
@@ -139,8 +139,8 @@ def _standing(text: str) -> Sequence[str]:
     """
     found = [" ".join(said.split()) for line in plain_lines(text) for said in sentences(line)]
     plain = [said for said in found if len(said) <= _FOLDED * 2 and not said.endswith(("?", "？", ":", "："))]
-    worded = (said for said in plain if _WORDED.search(said) and not sets_rule(said))
-    stays = [said for said in worded if not _NAMED.search(_PATH.sub("it", said))]
+    nameless = (said for said in plain if _WORDED.search(said) and not _NAMED.search(_PATH.sub("it", said)))
+    stays = [said for said in nameless if not sets_rule(said)]
     return tuple(dict.fromkeys(stays))[:_STANDING]
 
 
