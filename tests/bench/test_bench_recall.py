@@ -1,9 +1,10 @@
+import json
 from pathlib import Path
 
 import pytest
 
 from agentcli.context.settings import POLICIES, PolicyName
-from tests.bench.bench_recall import big_session, searches
+from tests.bench.bench_recall import Probe, big_session, paraphrased, searches
 from tests.bench.planted import SUMMARISERS, led
 from tests.tables import each_row
 
@@ -34,6 +35,21 @@ def test_a_search_reads_a_small_part_of_the_records(tmp_path: Path) -> None:
     assert all(read < 200 for _, read, _ in found.values())
     assert found["timeout_77_0"][2] == 1
     session.close()
+
+
+def test_a_passage_counts_as_found_by_its_place_on_the_page(tmp_path: Path) -> None:
+    said = ["The queue drains twice on commit, so a lock is taken.", *(f"Step {n} is done." for n in range(80))]
+    lines = [
+        {"type": "assistant", "sessionId": "s", "uuid": f"{n}", "parentUuid": f"{n - 1}" if n else None, "cwd": "/x"}
+        | {
+            "timestamp": "2026-01-01T00:00:00Z",
+            "message": {"role": "assistant", "content": [{"type": "text", "text": text}]},
+        }
+        for n, text in enumerate(said)
+    ]
+    (tmp_path / "s.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    probe = Probe("s.jsonl", said[0], "line empties double", "buffer flush mutex | queue drain lock | waiting")
+    assert paraphrased([probe], tmp_path) == {"query": 0, "wordings": 1, "either": 1, "own words": 1}
 
 
 @pytest.mark.slow
