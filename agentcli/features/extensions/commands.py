@@ -82,7 +82,7 @@ def lines(loaded: LoadedRun, program: Program, tokens: Callable[[str], int] | No
     """Yield a line for each extension, and one for each fault. `tokens` counts the tokens of a text."""
     for one in loaded.all:
         yield line(one, tokens)
-    waiting = [one for one in loaded.definitions() if not program.approvals.allows(one)]
+    waiting = loaded.waiting()
     yield from (f"{one.name}  not approved ({one.file}). /extensions hooks approve asks about it." for one in waiting)
     yield from loaded.left_out
     if not loaded.all and not waiting:

@@ -23,6 +23,7 @@ from agentcli.extension.marks import MARK, Around, Command, Engine, Handler, Set
 from agentcli.features.extensions.sources import INIT, Source
 from agentcli.features.extensions.worker import Hung, Worker
 from agentcli.program.config.coerce import Layer, coerce
+from agentcli.program.definition import Definition
 from agentcli.system import probe
 from agentcli.tools.function_tool import FunctionTool
 
@@ -108,6 +109,10 @@ class Loaded(ABC):
 
     def present_tools(self) -> Sequence[Tool]:
         """Return the tools of the extensions that are loaded; none by default."""
+        return ()
+
+    def waiting(self) -> Sequence[Definition]:
+        """Return the project's extensions that are not approved; none by default."""
         return ()
 
     def refresh(self) -> bool:

@@ -81,7 +81,9 @@ class ExtensionsSession(SessionPart):
         known.update({tool.name: tool for tool in tools if tool.name in known})
         lacking = [tool.name for tool in tools if tool.name not in known]
         more = f" /extensions reload offers the model: {', '.join(lacking)}." if lacking else ""
-        self.host.show(Shown(f"Extensions were loaded again.{more}"))
+        off = "".join(f" {one.name} ({one.file}) is off until you approve it." for one in self.host.run.waiting())
+        off += " /extensions hooks approve asks." if off else ""
+        self.host.show(Shown(f"Extensions were loaded again.{more}{off}"))
 
     @contextmanager
     def watch(self) -> Iterator[See]:

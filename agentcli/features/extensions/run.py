@@ -101,6 +101,9 @@ class LoadedRun(Loaded, RunPart):
             self._defined = now, [one.definition for one in there.sources if one.place == "project"]
         return self._defined[1]
 
+    def waiting(self) -> Sequence[Definition]:
+        return [one for one in self.definitions() if not self._program.approvals.allows(one)]
+
     def tools(self) -> Sequence[Tool]:
         self.refresh()
         return self.present_tools()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import py_compile
 import subprocess
@@ -12,11 +13,12 @@ from typing import Any
 
 import pytest
 
+import agentcli
 from agentcli.features.extensions.sources import read
 from agentcli.program.approvals import Approvals
 from agentcli.program.trust import trust
 from tests.features.extensions.running import HEAD, outputs, play, warnings, write
-from tests.frontends.python.embedded import calls, environment, workspace
+from tests.frontends.python.embedded import calls, environment, options, workspace
 
 
 def project(tmp_path: Path) -> Path:
@@ -242,6 +244,23 @@ def test_nothing_that_was_not_approved_runs(attack: Callable[[Path], object], tm
 def test_the_person_learns_what_was_left_out(attack: Callable[[Path], object], told: str, tmp_path: Path) -> None:
     attack(tmp_path)
     assert [text for text in warnings(play(tmp_path, "Done.")) if told in text]
+
+
+def test_an_approved_extension_that_changes_between_turns_is_off_until_it_is_approved(tmp_path: Path) -> None:
+    file = project(tmp_path) / "mine.py"
+    file.write_text("x = 1\n")
+    approve(tmp_path, "mine.py")
+
+    async def notes() -> list[str]:
+        async with agentcli.Session(**options(tmp_path, "One.", "Two.")) as session:
+            events = [event async for event in session.say("Go.")]
+            file.write_text(evil(tmp_path))
+            events += [event async for event in session.say("Go.")]
+        return [event.message for event in events if isinstance(event, agentcli.WarningEvent)]
+
+    told = [text for text in asyncio.run(notes()) if "loaded again" in text]
+    assert [" mine (.agentcli/extensions/mine.py) is off until you approve it." in text for text in told] == [True]
+    assert not ran(tmp_path)
 
 
 def test_a_module_of_ours_is_not_shadowed(tmp_path: Path) -> None:
