@@ -99,6 +99,8 @@ _INSTEAD: Mapping[str, str] = {
     **dict.fromkeys(("--share", "--share-gist"), "`agentcli sessions export SESSION` writes a file that you can share."),
     **dict.fromkeys(("--plugin-dir", "--plugin-url"), "`agentcli plugins add SOURCE` adds one."),
     **dict.fromkeys(("--skill", "--no-skills", "-ns", "--prompt-template", "--no-prompt-templates", "-np"), _FILES),
+    "--extensions": "`-e FILE` loads an extension, `--no-extensions` none; see `agentcli help extensions`.",
+    "--append-subagent-system-prompt": "An agent's file has its own prompt; see `agentcli help agents`.",
     **dict.fromkeys(("--agents",), "`agentcli agents list` lists those of files, `--agent NAME` uses one; see `agentcli help agents`."),
     **dict.fromkeys(("--theme", "--no-themes"), "`/config theme` switches the colours; the setting ui.theme keeps them."),
     **dict.fromkeys(("--no-context-files", "-nc", "--no-custom-instructions"), "AGENTS.md is always read; `--system-prompt` replaces the rest."),
