@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from agentcli.agent.project import frontmatter
 from agentcli.extras.importers.config import home_of
 from agentcli.extras.importers.config.found import (
     NEVER_ASKS,
@@ -76,12 +77,34 @@ def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
     settings = read_json(folder / "settings.json", found)
     _settings(settings, "~/.claude/settings.json", home, found)
     _plugins(settings, folder, found)
-    found.file("AGENTS.md", folder / "CLAUDE.md", _with_imports(folder))
+    rules = [f"@{path}" for path in _standing_rules(folder, found)]
+    text = _with_imports(folder)
+    if text is None and not rules:
+        found.file("AGENTS.md", folder / "CLAUDE.md")
+    else:
+        whole = "\n\n".join(filter(None, [(text or "").rstrip("\n"), "\n".join(rules)]))
+        found.file("AGENTS.md", folder / "CLAUDE.md", f"{whole}\n" if rules else text)
     return found
 
 
+def _standing_rules(folder: Path, found: Found) -> Iterator[Path]:
+    """Yield the user's rules for all files, and list the others."""
+    for path in sorted((folder / "rules").glob("**/*.md")):
+        try:
+            only = frontmatter.read(read_text(path)).fields.get("paths")
+        except (Missing, Unusable, UnicodeDecodeError) as why:
+            found.skip(f"~/.claude/rules/{path.name}", "the file", str(why))
+            continue
+        if only:
+            found.skip(
+                f"~/.claude/rules/{path.name}", "the file", "it applies to some paths; put it into .claude/rules there"
+            )
+        else:
+            yield path
+
+
 def _with_imports(folder: Path) -> str | None:
-    """Return the text of CLAUDE.md whose relative imports have whole paths; None if it is unreadable."""
+    """Return the text of CLAUDE.md whose relative imports have whole paths; None if it is unreadable or missing."""
     try:
         text = read_text(folder / "CLAUDE.md")
     except (Missing, Unusable, UnicodeDecodeError):

@@ -15,11 +15,14 @@ _KNOWN = frozenset(
     {"defaultProvider", "defaultModel", "defaultThinkingLevel", "packages", "mcpServers", "lastChangelogVersion"}
     | {"theme", "hideThinkingBlock", "skills", "prompts", "extensions", "themes"}
 )
+_PROVIDERS = {"openai-codex": "openai", "google-gemini-cli": "google", "google-antigravity": "google"}
+"""Subscriptions of pi with the provider of the same models."""
 _SCREEN = ("quietStartup", "collapseChangelog", "editorPaddingX", "autocompleteMaxVisible", "showHardwareCursor")
 _INSTEAD: Mapping[str, str] = {
     **dict.fromkeys((*_SCREEN, "markdown", "terminal", "images", "tuiMode"), "/config changes the screen"),
     **dict.fromkeys(("doubleEscapeAction", "treeFilterMode"), "Esc twice opens /rewind"),
     "enabledModels": "/model lists all models",
+    "defaultProjectTrust": "each folder is asked about once",
     "compaction": "agentcli decides by the price; see `agentcli help context`",
     "branchSummary": "/rewind keeps the other branch whole",
     "retry": "retries follow what the server says",
@@ -40,8 +43,12 @@ def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
     for source, servers in ((SOURCE, raw), ("~/.pi/agent/mcp.json", read_json(folder / "mcp.json", found))):
         for name, server in table(servers, "mcpServers").items():
             found.server(name, server, source)
-    found.model(str(raw.get("defaultProvider", "google")), raw.get("defaultModel"), SOURCE)
-    found.effort(raw.get("defaultThinkingLevel"), SOURCE)
+    provider = str(raw.get("defaultProvider", "google"))
+    found.model(_PROVIDERS.get(provider, provider), raw.get("defaultModel"), SOURCE)
+    if (level := raw.get("defaultThinkingLevel")) == "off":
+        found.setting("agent.thinking", False, SOURCE)
+    else:
+        found.effort(level, SOURCE)
     packages = raw.get("packages")
     for package in packages if isinstance(packages, list) else ():
         found.skip(SOURCE, f"package {package}", "it is written for pi; see `agentcli help extensions`")

@@ -478,6 +478,14 @@ def test_the_model_the_effort_and_the_servers_of_pi_are_imported(home: Path) -> 
     assert any("retry: retries follow what the server says" in line for line in plan.skipped)
 
 
+def test_a_subscription_of_pi_is_the_provider_of_its_models_and_no_thinking_is_a_setting(home: Path) -> None:
+    subscribed = {"defaultProvider": "openai-codex", "defaultModel": "gpt-6.2-sol", "defaultThinkingLevel": "off"}
+    put(home / ".pi/agent/settings.json", subscribed)
+    taken(home, "pi")
+    config = ours(home, "config.toml")
+    assert (config["model"], config["agent"]) == ("openai/gpt-6.2-sol", {"thinking": False})
+
+
 def test_skills_prompts_and_agents_in_the_homes_of_other_agents_are_read_in_place(home: Path) -> None:
     put(home / ".pi/agent/prompts/tidy.md", "Tidy $ARGUMENTS.")
     put(home / ".pi/agent/skills/notes/SKILL.md", "---\nname: notes\ndescription: Write notes.\n---\nWrite.")
@@ -536,11 +544,15 @@ def test_antigravity_has_rules_servers_a_mode_and_a_model_to_import(home: Path) 
 def test_imports_of_a_foreign_instruction_file_still_find_their_files(home: Path) -> None:
     put(home / ".claude/CLAUDE.md", "See @rules.md and @gone.md, a@rules.md.")
     put(home / ".claude/rules.md", "Be brief.")
+    put(home / ".claude/rules/style.md", "Use tabs.")
+    put(home / ".claude/rules/py.md", '---\npaths: ["**/*.py"]\n---\nUse types.')
     settings = {"alwaysThinkingEnabled": False, "editorMode": "vim", "theme": "light-daltonized", "tui": "full"}
     put(home / ".claude/settings.json", settings)
     plan = taken(home, "claude")
     program = opened(home)
-    assert "Be brief." in str(program.instruction_files())
+    read = str(program.instruction_files())
+    assert ("Be brief." in read, "Use tabs." in read, "Use types." in read) == (True, True, False)
+    assert any("rules/py.md: the file: it applies to some paths" in line for line in plan.skipped)
     assert [program.config.get(f"{key}") for key in ("agent.thinking", "ui.vi", "ui.theme")] == [False, True, "light"]
     assert "~/.claude/settings.json: tui: /config searches and changes how the screen looks" in plan.skipped
 
