@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 import typer
+import yaml
 from typer.core import TyperCommand, TyperGroup
 
 from agentcli import manual
 from agentcli.core.errors import UsageError
+from agentcli.features.hooks.files import read_hooks
 from agentcli.frontends.cli.arguments import prepared
 from agentcli.frontends.cli.parser import COMMANDS, whole_group, with_default
 from agentcli.frontends.sections import SCHEMA
@@ -93,12 +95,19 @@ def test_most_pages_have_commands() -> None:
     assert sum(len([*typed(topic)]) for topic in manual.TOPICS) > 200
 
 
-def test_each_slash_command_of_a_block_is_taken() -> None:
+def test_each_slash_command_of_a_page_is_taken() -> None:
     lines = [line.removeprefix("> ") for page in PAGES.values() for line in CODE.findall(page)]
     asked = [re.split(r"\s{2,}#", line)[0].strip() for line in lines if re.match(r"/[a-z]+( |$)", line)]
     assert len(asked) > 10
-    for line in asked:
-        SLASH.meant(line)
+    prose = [re.sub(r"^```.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL) for page in PAGES.values()]
+    named = [line for page in prose for line in re.findall(r"(?<!`)`(/[a-z][a-z-]*(?: [^`]*)?)`(?!`)", page)]
+    assert len(named) > 100
+    for line in (*asked, *named):
+        name, _, rest = line.removeprefix("/").partition(" ")
+        SLASH.find(name)
+        if not re.search(r"[A-Z]{2,}|…|\[|\|", rest):  # not a form with places to fill
+            meant = SLASH.meant(line, here=True)
+            meant.command.check(meant.argument, name)
 
 
 def _blocks(page: str) -> Iterator[str]:
@@ -136,11 +145,15 @@ def test_each_rule_of_a_page_is_a_rule() -> None:
     assert parse_rules(allow=sorted(rules))
 
 
-def test_each_json_of_a_page_is_json() -> None:
-    blocks = [block for page in PAGES.values() for block in re.findall(r"```json\n(.*?)```", page, re.DOTALL)]
-    assert len(blocks) > 2
-    for block in blocks:
-        json.loads(block)
+def test_each_json_and_yaml_of_a_page_is_read_and_its_hooks_without_a_note(tmp_path: Path) -> None:
+    fences = [found for page in PAGES.values() for found in re.findall(r"```(json|yaml)\n(.*?)```", page, re.DOTALL)]
+    assert len(fences) > 5
+    for kind, block in fences:
+        value = json.loads(block) if kind == "json" else yaml.safe_load(block)
+        if kind == "json" and "hooks" in value:
+            (tmp_path / "hooks.json").write_text(block)
+            found = read_hooks(tmp_path / "hooks.json", "hooks.json")
+            assert (bool(found.hooks), found.notes) == (True, ())
 
 
 RUN = (
