@@ -31,7 +31,7 @@ _VOLATILE = (
     (re.compile(r"just now|\d+ (min|h) ago"), "AGO"),
     (re.compile(r", \d+s\b"), ""),
     (re.compile(r"\b\d+m \d\ds|\b\d+s\b"), "TIME"),
-    (re.compile(r"sandbox \w+(: Shift-Tab twice for auto)?"), "sandbox STATE"),
+    (re.compile(r"sandbox \w+(: Shift-Tab( twice| three times)? for auto)?"), "sandbox STATE"),
     (re.compile(r"agentcli \d+\.\d+\.\d+\S*"), "agentcli VERSION"),
     (re.compile(r"^─{8,}$"), "────"),
     (re.compile(r"(\$\d+\.\d+ · )?cache \d+%|\$\d+\.\d+"), "COST"),

@@ -20,7 +20,7 @@ from agentcli.frontends.terminal.dialogs.asking import Asking
 from agentcli.frontends.terminal.dispatch import Repl
 from agentcli.frontends.terminal.early import BRACKETED_PASTE, PLAIN_PASTE
 from agentcli.frontends.terminal.idle import PAUSES
-from agentcli.frontends.terminal.input.actions import DraftActions, KeyActions
+from agentcli.frontends.terminal.input.actions import DraftActions, KeyActions, way_to_auto
 from agentcli.frontends.terminal.input.completion import Menu
 from agentcli.frontends.terminal.input.handler import KeyAction
 from agentcli.frontends.terminal.input.keyboard import ASK_BACKGROUND
@@ -299,7 +299,7 @@ def banner(session: AgentSession, size: Size, theme: Theme) -> list[str]:
     sandboxed = session.report.status().sandboxed
     facts = (
         f"{names} loaded" if names else "no AGENTS.md: /init writes one",
-        "sandbox on: Shift-Tab twice for auto" if sandboxed else "sandbox off",
+        f"sandbox on{way_to_auto(session.core.approval.mode)}" if sandboxed else "sandbox off",
     )
     lines = [
         f" · {short_model(safe_line(session.core.model.name))} · {place}",

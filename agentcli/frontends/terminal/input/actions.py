@@ -32,6 +32,14 @@ def after(mode: Mode, *, sandboxed: bool) -> Mode:
     return offered[(offered.index(mode) + 1) % len(offered)] if mode in offered else offered[0]
 
 
+def way_to_auto(mode: Mode) -> str:
+    """Return how Shift-Tab reaches `auto` from a mode, for the banner; empty if the mode is `auto`."""
+    times = 0
+    while mode != "auto":
+        mode, times = after(mode, sandboxed=True), times + 1
+    return f": Shift-Tab{('', ' twice', ' three times')[times - 1]} for auto" if times else ""
+
+
 class KeyActions:
     """Performs the key actions of a session."""
 
