@@ -64,22 +64,38 @@ class PruneSettings:
     """`auto`: newest outputs that stay unless they are out of date."""
     memory_protect: Tokens = 40_000
     """`auto_protect` if `auto.lean` is `memory`."""
+    memory_share: Share = 0.25
+    """Upper bound of these tokens on a small window, as a share of the usable window."""
     auto_turns: int = 0
     """`auto`: newest user messages whose outputs stay unless they are out of date; 0: only `auto_protect` decides."""
-    horizon: float = 8.0
-    """`auto`: requests within which a prune on a warm cache must pay for itself."""
-    patience: float = 8.0
-    """Prune once carrying the tokens has cost this multiple of the cost of clearing them."""
+    horizon: float = 20.0
+    """`auto`: requests for which a text is judged. Within them, a prune on a warm cache must pay for itself."""
+    patience: float = 2.0
+    """What a prune must save within `horizon`, as a multiple of its cost."""
+    chance: float = 0.2
+    """Chance that the next reply needs a new output of `usual` tokens, and nothing else in view has the same."""
+    usual: int = 600
+    """Tokens of that output. The chance grows with the root of the size."""
+    fading: float = 1.1
+    """Power of its age in requests by which that chance falls; above 1."""
+    recalled: int = 4_000
+    """Most tokens of an output that a recall brings back."""
+    file_weight: float = 1.5
+    """Uses of a read file, as a multiple of those of other outputs."""
+    edit_weight: float = 16.0
+    """Uses of the input of an edit, as such a multiple."""
+    large_prompt: int = 100_000
+    """Tokens of a prompt below which a prune on a warm cache must free `large_share` of it."""
+    large_share: Share = 0.25
+    """Least share of such a prompt that is worth a prune."""
     smallest: int = 100
     """Outputs of fewer tokens are never cleared."""
     inputs: bool = setting(True, project="free")
     """Also clear the inputs of old edits."""
-    input_least: int = 500
-    """Minimum size in tokens of an edit's input that is cleared although its file has not been touched since."""
     least: int = 2_000
     """Tokens that even a prune without cost must free, unless the user or the window demands it."""
-    protect_share: Share = 0.25
-    """Upper bound of these tokens on a small window, as a share of the usable window."""
+    protect_share: Share = 0.15
+    """Upper bound of `auto_protect` on a small window, as a share of the usable window."""
     minimum_share: Share = 0.0625
     """Upper bound of `minimum` for `auto` on a small window, as a share of the usable window."""
     protected_tools: tuple[str, ...] = setting(("todo", "skill"), project="free")
@@ -316,8 +332,9 @@ class ContextSettings:
     def protected(self, usable: int) -> int:
         """Return the newest tokens of outputs that `auto` never clears in a window of so many usable tokens."""
         rules = self.prune
-        most = rules.memory_protect if self.auto.lean == "memory" else rules.auto_protect
-        return min(most, int(usable * rules.protect_share))
+        if self.auto.lean == "memory":
+            return min(rules.memory_protect, int(usable * rules.memory_share))
+        return min(rules.auto_protect, int(usable * rules.protect_share))
 
     def recent(self, usable: int) -> int:
         """Return the newest tokens that stay in a window of so many usable tokens."""

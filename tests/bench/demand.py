@@ -202,7 +202,8 @@ class Judge:
         missed = tuple(need for need in recorded.needed if not any(need.name in names for names in seen))
         lacking = set(recorded.sequences)
         for text in texts if lacking else ():
-            lacking -= sequences(text)
+            there = sequences(text)
+            lacking = {each for each in lacking if each not in there}  # not a difference: that looks at all of the text
         size = reply.usage.prompt if reply.usage else 0
         recall = request.model.cost(Usage(0, RECALL_CALL, 0, size, RECALLED)) or 0.0
         former = self._judged.asked[-1].size if self._judged.asked else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -21,8 +22,6 @@ class ViewBlocks:
     """The blocks of a view, numbered from the oldest. If a view has grown, only the new messages are read."""
 
     blocks: list[Block]
-    outputs: list[int]
-    """Numbers of outputs that may be cleared or are cleared."""
     standing: list[int]
     """Numbers of outputs that may be cleared and are not."""
     inputs: list[int]
@@ -33,8 +32,6 @@ class ViewBlocks:
     """Ids of successful calls."""
     replies: list[int]
     """Seqs of the model's messages."""
-    prompts: list[int]
-    """Seqs of the user's messages."""
     seqs: list[int]
     """Seqs of all messages."""
     pinned: list[int]
@@ -68,6 +65,15 @@ class ViewBlocks:
         """Return the tokens of the blocks before a block."""
         return round(self._tokens(self._units[number], number))
 
+    def outcome(self, number: int) -> str:
+        """Return the outcome of the command whose output this block is, as `summary_of` does."""
+        from agentcli.context.ledger.command_results import summary_of
+
+        if number not in self._outcomes:
+            part = self.blocks[number].part
+            self._outcomes[number] = summary_of(part.output, failed(part)) if isinstance(part, ToolResult) else ""
+        return self._outcomes[number]
+
     @property
     def thought_tokens(self) -> int:
         """Tokens of all thoughts."""
@@ -86,34 +92,22 @@ class ViewBlocks:
         """Return the number of requests made since a record."""
         return len(self.replies) - bisect_right(self.replies, seq)
 
-    def requests_beyond(self, number: int, tokens: int, turns: int) -> int:
-        """Return the number of requests made since a block was beyond the newest `tokens` of outputs and beyond `turns` turns."""
-        before = bisect_left(self.outputs, number)
-        places, beyond = range(len(self.outputs) + 1), self._before(before) + tokens
-        crossed = bisect_right(places, beyond, lo=before, key=self._before)
-        last = self.blocks[self.outputs[crossed - 1] if crossed <= len(self.outputs) else -1].seq
-        passed = bisect_right(self.prompts, self.blocks[number].seq) + turns - 1
-        turned = self.prompts[passed] if turns and passed < len(self.prompts) else last
-        return self.requests_since(max(last, turned))
-
     def _begin(self, kind: tuple[object, ...]) -> None:
-        self.blocks, self.outputs, self.standing, self.inputs, self.thoughts = [], [], [], [], []
-        self.succeeded, self.replies, self.prompts, self.seqs, self.pinned, self.answered = set(), [], [], [], [], 0
+        self.blocks, self.standing, self.inputs, self.thoughts = [], [], [], []
+        self.succeeded, self.replies, self.seqs, self.pinned, self.answered = set(), [], [], [], 0
         self._kind = kind
         self._messages = ()
         self._sizes: list[float] = []
-        self._units, self._output_units, self._thought_units, self._clearable_units = [0.0], [0.0], 0.0, 0.0
-        self._opening: list[int] = []
+        self._units, self._thought_units, self._clearable_units = [0.0], 0.0, 0.0
+        self._prompts, self._opening = list[int](), list[int]()
+        self._outcomes: dict[int, str] = {}
 
     def _add(self, block: Block, rules: PruneSettings, traits: Mapping[str, Traits]) -> None:
         number, part, units = len(self.blocks), block.part, self._counter.units(block.part)
         if isinstance(part, ToolResult):
-            if clearable(block, rules):
-                self.outputs.append(number)
-                self._output_units.append(self._output_units[-1] + units)
-                if not block.cleared:
-                    self.standing.append(number)
-                    self._clearable_units += units
+            if clearable(block, rules) and not block.cleared:
+                self.standing.append(number)
+                self._clearable_units += units
             if completed(block):
                 self.succeeded.add(block.tool_use_id)
         elif isinstance(part, ToolCall) and _clearable_input(block, part, rules, traits):
@@ -125,7 +119,7 @@ class ViewBlocks:
         if block.source == "assistant":
             self.answered = number
             _insert(self.replies, block.seq)
-        elif block.source == "user" and _insert(self.prompts, block.seq):
+        elif block.source == "user" and _insert(self._prompts, block.seq):
             self._opening.append(number)
         _insert(self.seqs, block.seq)
         if block.pinned:
@@ -133,10 +127,6 @@ class ViewBlocks:
         self.blocks.append(block)
         self._sizes.append(units)
         self._units.append(self._units[-1] + units)
-
-    def _before(self, number: int) -> float:
-        """Return the tokens of the oldest `number` outputs."""
-        return self._tokens(self._output_units[number], number)
 
     def _tokens(self, units: float, blocks: int) -> float:
         rule = self._counter.rule
@@ -157,6 +147,11 @@ def clearable(block: Block, rules: PruneSettings) -> bool:
 def completed(block: Block) -> bool:
     """Return True if a block is the output of a successful call."""
     return isinstance(block.part, ToolResult) and block.part.status == "success"
+
+
+def failed(result: ToolResult) -> bool:
+    """Return True if a call, or the command that it ran, failed."""
+    return result.failed or bool(result.metadata.get("exit_code"))
 
 
 def _clearable_input(block: Block, call: ToolCall, rules: PruneSettings, traits: Mapping[str, Traits]) -> bool:
@@ -195,13 +190,13 @@ class Supersession:
     """Results and inputs of a view that later calls have made out of date. If a view has grown, only the new messages are read.
 
     `outputs` are by call id: a file read or changed again, a listing repeated, tests run again. Failed calls stay, except for a run of
-    tests with a later run. `edits` are the successful edits whose file was read or edited again later.
+    tests with a later run.
     """
 
     outputs: dict[str, Outdated]
-    edits: dict[str, Outdated]
     _messages: tuple[ViewMessage, ...]
     _tools: Mapping[str, Traits]
+    _open: frozenset[str]
 
     def __init__(self) -> None:
         self._begin({})
@@ -216,18 +211,31 @@ class Supersession:
             for block in message.blocks:
                 if isinstance(block.part, ToolCall):
                     self._calls[block.part.call_id] = block.part
+                    self._open = _open_items(block.part, self._open)
                 elif isinstance(block.part, ToolResult) and block.tool_use_id in self._calls:
                     self._add(self._calls[block.tool_use_id], block.part, block.seq)
         self._messages = view.messages
         return self
 
+    @property
+    def pointed_at(self) -> frozenset[str]:
+        """Calls that the work in progress needs as they are.
+
+        These are the edits and reads of the file that was changed last. Those of files in open todo items are too, and
+        the newest run of tests if it failed.
+        """
+        paths = (path for path in self._shown if path == self._changed or _name(path) in self._open)
+        return frozenset({self._failed, *(call for path in paths for call in self._shown[path])} - {""})
+
     def _begin(self, tools: Mapping[str, Traits]) -> None:
-        self.outputs, self.edits = {}, {}
+        self.outputs = {}
         self._messages, self._tools = (), tools
         self._calls: dict[str, ToolCall] = {}
         self._reads: dict[str, list[tuple[float, float, str]]] = {}
-        self._edited: dict[str, str] = {}
+        self._shown: dict[str, list[str]] = {}
         self._repeatable: dict[tuple[str, ...], list[str]] = {}
+        self._changed, self._failed = "", ""
+        self._open = frozenset()
 
     def _add(self, call: ToolCall, result: ToolResult, seq: int) -> None:
         """Add a call: it may supersede calls with the same path or key, and may then be superseded itself."""
@@ -236,6 +244,8 @@ class Supersession:
         touches = bool(path) and not result.failed and (traits.edits_files or traits.reads_files)
         if touches:
             self._touched(path, call, traits, seq)
+        if key == _TESTS:
+            self._failed = call.call_id if failed(result) else ""
         if key and result.status in ("success", "error"):
             why = "the tests were run again" if key == _TESTS else f"the same {call.name} was repeated"
             self._overtaken(self._repeatable.pop(key, ()), why, seq)
@@ -243,22 +253,22 @@ class Supersession:
             self._repeatable.setdefault(key, []).append(call.call_id)
 
     def _touched(self, path: str, call: ToolCall, traits: Traits, seq: int) -> None:
-        """Mark earlier edits and reads of a file as out of date after a call that read or changed it.
+        """Mark earlier reads of a file as out of date after this call, which read or changed it.
 
-        Remember this call in their place.
+        An edit changes only a part of what was read: the read still shows the rest.
         """
-        edit, waiting = self._edited.pop(path, ""), self._reads.pop(path, ())
-        if edit:
-            self.edits[edit] = Outdated(f"{path} was {'changed' if traits.edits_files else 'read'} again later", seq)
+        waiting, shown = self._reads.pop(path, []), self._shown.setdefault(path, [])
         if traits.edits_files:
-            self._edited[path] = call.call_id
+            self._changed = path
             self._overtaken([read for _, _, read in waiting], f"{path} was changed later", seq)
-            return
-        start, end = _lines(call.input)
-        covered = [read for first, last, read in waiting if start <= first and last <= end]
-        self._overtaken(covered, f"{path} was read again later", seq)
-        still = [read for read in waiting if not (start <= read[0] and read[1] <= end)]
-        self._reads[path] = [*still, (start, end, call.call_id)]
+        else:
+            start, end = _lines(call.input)
+            covered = {read for first, last, read in waiting if start <= first and last <= end}
+            self._overtaken(covered, f"{path} was read again later", seq)
+            still = [each for each in waiting if each[2] not in covered]
+            self._reads[path] = [*still, (start, end, call.call_id)]
+            shown[:] = () if (start, end) == _WHOLE else [each for each in shown if each not in covered]
+        shown.append(call.call_id)
 
     def _overtaken(self, calls: Iterable[str], why: str, seq: int) -> None:
         for call in calls:
@@ -268,6 +278,25 @@ class Supersession:
 def _path(given: Mapping[str, Any]) -> str:
     path = given.get("file_path") or given.get("path")
     return path if isinstance(path, str) else ""
+
+
+_WHOLE = (0.0, float("inf"))
+"""Lines of a whole file."""
+
+
+def _name(path: str) -> str:
+    return path.replace("\\", "/").rsplit("/", 1)[-1]
+
+
+def _open_items(call: ToolCall, known: frozenset[str]) -> frozenset[str]:
+    """Return the words of the open todo items that may name files; `known` if this call is no todo list."""
+    items = call.input.get("todos")
+    if not isinstance(items, list | tuple):
+        return known
+    texts = (
+        str(item.get("content")) for item in items if isinstance(item, Mapping) and item.get("status") != "completed"
+    )
+    return frozenset(_name(word.rstrip(".:")) for text in texts for word in re.findall(r"[\w./\\-]+", text))
 
 
 def _lines(given: Mapping[str, Any]) -> tuple[float, float]:

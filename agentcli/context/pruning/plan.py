@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from agentcli.context.cleared import cleared_input, cleared_result
-from agentcli.context.ledger.command_results import summary_of
 from agentcli.context.loss import is_worth, priced
-from agentcli.context.pruning.blocks import Outdated, completed
+from agentcli.context.pruning.blocks import completed
 from agentcli.context.settings import PruneSettings
 from agentcli.context.window import Window, output_ratio
 from agentcli.core.dataclass import dataclass, replace
@@ -31,9 +30,9 @@ class Candidate:
     tokens: int
     """The size that this frees."""
     rank: int
-    """0 is out of date, 1 old, 2 live content of the newest turns, 3 the text of an error."""
-    since: int | None = None
-    """The seq from which it is out of date."""
+    """0 is out of date, 1 not worth its price, 2 live content, 3 an error. 4 is what the work in progress needs."""
+    worth: float = 0.0
+    """The recalls that it saves, as a share of the price of carrying it."""
     input: bool = False
 
 
@@ -50,8 +49,10 @@ class TokenLayout:
         bound = self.index.thoughts if window.limits.preserved_thinking else []
         self.thoughts = self.index.thought_tokens if bound else 0
         self.first_thought = self.index.start(bound[0]) if bound else self.total
+        (self._write, self._read), output = window.limits.price_ratios, output_ratio(window.limits.prices)
+        self._asking = (self.total + self.counter.head) * self._read + window.settings.loss.call_tokens * output
 
-    def victim(self, number: int, rank: int, outdated: Outdated | None = None) -> Candidate:
+    def victim(self, number: int, rank: int, worth: float = 0.0) -> Candidate:
         """Return the candidate at this position."""
         part = self.blocks[number].part
         given = isinstance(part, ToolCall)
@@ -61,16 +62,30 @@ class TokenLayout:
             assert isinstance(part, ToolResult)
             marker = cleared_result(part.call_id, part.name, part.status)
         freed = self.index.size(number) - self.counter.part(marker)
-        since = outdated.since if outdated else None
-        return Candidate(part.call_id, number, self.index.start(number), freed, rank, since, given)
+        return Candidate(part.call_id, number, self.index.start(number), freed, rank, worth, given)
 
-    def carried(self, victim: Candidate) -> int:
-        """Return the number of requests that have carried a candidate since it became one."""
+    def worth(self, number: int, tokens: int) -> float:
+        """Return what the text with this number, which has so many tokens, is worth at the next requests.
+
+        It is worth the recalls that it should save during `prune.horizon` requests, as a share of its price.
+        Below 1 it costs more than it saves. A reply uses a text mostly at once: the chance
+        falls with each request since. It grows with the root of the size, while the price grows with the size.
+        """
+        block, rules = self.blocks[number], self.window.settings.prune
+        age, rest = self.index.requests_since(block.seq) + 1, rules.fading - 1
+        uses = rules.chance / rest * (age**-rest - (age + rules.horizon) ** -rest) / rules.horizon
+        uses *= self._weight(block.part) * math.sqrt(tokens / rules.usual)
+        recall = self._asking + min(tokens, rules.recalled) * self._write
+        price = tokens * self._read
+        return uses * recall / price if price else 1.0
+
+    def _weight(self, part: object) -> float:
+        """Return how often a text of this kind is used, as a multiple of other outputs."""
         rules = self.window.settings.prune
-        if victim.since is not None:
-            return self.index.requests_since(victim.since)
-        turns = _protected_turns(rules) if victim.input else rules.auto_turns
-        return self.index.requests_beyond(victim.number, self.window.settings.protected(self.window.usable), turns)
+        if isinstance(part, ToolCall):
+            return rules.edit_weight
+        reads = isinstance(part, ToolResult) and self.window.traits.get(part.name, UNKNOWN).reads_files
+        return rules.file_weight if reads else 1.0
 
     def edit(self, removed: int, first: int) -> EditCost:
         """Return the cost for the cache of removing `removed` tokens from position `first` on."""
@@ -90,69 +105,64 @@ class TokenLayout:
     def _outcomes(self, chosen: Iterable[Candidate]) -> dict[str, str]:
         """Return the outcome of each of these commands, if it is worth its tokens."""
         loss, traits = priced(self.window), self.window.traits
-        outputs = (part for victim in chosen if isinstance(part := self.blocks[victim.number].part, ToolResult))
-        runs = [output for output in outputs if traits.get(output.name, UNKNOWN).runs_commands]
-        found = {result.call_id: summary_of(result.output, _failed(result)) for result in runs if loss.enabled}
+        outputs = ((victim.number, self.blocks[victim.number].part) for victim in chosen if not victim.input)
+        runs = [number for number, part in outputs if traits.get(getattr(part, "name", ""), UNKNOWN).runs_commands]
+        found = {self.blocks[number].tool_use_id: self.index.outcome(number) for number in runs if loss.enabled}
         return {call: text for call, text in found.items() if text and is_worth(len(text), loss.command_chance, loss)}
 
 
+_POINTED_AT = 4
+"""Rank of what the work in progress needs as it is."""
+
+
 def candidates(layout: TokenLayout) -> tuple[Candidate, ...]:
-    """Return all clearable outputs and inputs of edits, best first: out of date, then old, then live content, then
-    errors.
+    """Return all clearable outputs and inputs of edits, best first.
+
+    The order is: out of date, not worth the price, live content, errors, what the work in progress needs. Of
+    each kind, what is worth least comes first.
 
     Outputs that the model has not answered yet are never candidates. Nor are the newest `auto_protect` tokens of
-    outputs, unless they are out of date. On a small window, a quarter of it is protected.
+    outputs, unless they are out of date. On a small window, only a share of it is protected.
 
-    After a successful edit, the file itself has the content. Its input is a candidate beyond the newest `auto_protect`
-    tokens of outputs and inputs, once its file was touched again. A large input is one once its turn has passed.
+    The inputs of successful edits beyond the newest `auto_protect` tokens of outputs and inputs are candidates, too.
+    Later edits take their words from them, so they weigh more.
     """
     rules, index = layout.window.settings.prune, layout.index
-    outdated, protect = layout.window.superseded.outputs, layout.window.settings.protected(layout.window.usable)
+    superseded, protect = layout.window.superseded, layout.window.settings.protected(layout.window.usable)
+    outdated, needed = superseded.outputs, superseded.pointed_at
     found, total = [], 0
     for number in reversed(index.standing[: bisect_left(index.standing, index.answered)]):
         block = layout.blocks[number]
         size = index.size(number)
         total += size
-        dead = outdated.get(block.tool_use_id)
-        if (total <= protect and dead is None) or size < rules.smallest:
+        dead = block.tool_use_id in outdated
+        if (total <= protect and not dead) or size < rules.smallest:
             continue
-        old = index.turns_behind(number) >= rules.auto_turns
+        worth = 0.0 if dead else layout.worth(number, size)
+        old = worth < 1 and index.turns_behind(number) >= rules.auto_turns
         rank = 0 if dead else 3 if not completed(block) else 1 if old else 2
-        victim = layout.victim(number, rank, dead)
+        victim = layout.victim(number, _POINTED_AT if block.tool_use_id in needed else rank, worth)
         if victim.tokens >= rules.smallest:
             found.append(victim)
-    found += _inputs(layout, protect) if rules.inputs and index.inputs else ()
-    return tuple(sorted(found, key=lambda victim: (victim.rank, victim.position)))
+    found += _inputs(layout, protect, needed) if rules.inputs and index.inputs else ()
+    return tuple(sorted(found, key=lambda victim: (victim.rank, victim.worth, victim.position)))
 
 
-def _inputs(layout: TokenLayout, protect: int) -> Iterator[Candidate]:
-    rules, index, outdated = layout.window.settings.prune, layout.index, layout.window.superseded.edits
-    newest = index.replies[-1]
-    protected_turns, total = _protected_turns(rules), 0
+def _inputs(layout: TokenLayout, protect: int, needed: Container[str]) -> Iterator[Candidate]:
+    rules, index, total = layout.window.settings.prune, layout.index, 0
     for number in sorted((*index.standing, *index.inputs), reverse=True):
         block, call = layout.blocks[number], layout.blocks[number].part
-        if isinstance(call, ToolCall) and (block.seq == newest or call.call_id not in index.succeeded):
+        if isinstance(call, ToolCall) and (block.seq == index.replies[-1] or call.call_id not in index.succeeded):
             continue
         size = index.size(number)
         total += size
-        if not isinstance(call, ToolCall):
+        if not isinstance(call, ToolCall) or total <= protect or size < rules.smallest:
             continue
-        touched = outdated.get(call.call_id)
-        if total <= protect or size < (rules.input_least if touched is None else rules.smallest):
-            continue
-        rank = 0 if touched else 1 if index.turns_behind(number) >= protected_turns else 2
-        victim = layout.victim(number, rank, touched)
+        worth = layout.worth(number, size)
+        rank = _POINTED_AT if call.call_id in needed else 1 if worth < 1 else 2
+        victim = layout.victim(number, rank, worth)
         if victim.tokens >= rules.smallest:
             yield victim
-
-
-def _protected_turns(rules: PruneSettings) -> int:
-    """Return the number of turns after which the input of an edit is old."""
-    return max(1, rules.auto_turns)
-
-
-def _failed(result: ToolResult) -> bool:
-    return result.failed or bool(result.metadata.get("exit_code"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,12 +306,12 @@ def _first_images(
 ) -> Sequence[Candidate]:
     """Return what to clear for `need` tokens: the oldest images alone if they suffice, else them and other outputs."""
     images = _images(layout)
-    chosen = _enough(images, (), need + stride)
+    chosen = _enough(images, (), need, stride)
     if sum(victim.tokens for victim in chosen) >= need:
         return chosen
     taken = {victim.number for victim in images}
     rest, old = ([victim for victim in each if victim.number not in taken] for each in (queue, ready))
-    return _enough([*images, *rest], [*images, *old], need + stride)
+    return _enough([*images, *rest], [*images, *old], need, stride)
 
 
 def _images(layout: TokenLayout) -> Sequence[Candidate]:
@@ -324,12 +334,15 @@ def _image_data(part: object) -> int:
     return sum(len(image.data) for image in part.images) if isinstance(part, ToolResult) else 0
 
 
-def _enough(queue: Sequence[Candidate], ready: Sequence[Candidate], need: int) -> Sequence[Candidate]:
-    """Return everything that is ready, and if that is too little, live content from the oldest on, errors last."""
+def _enough(queue: Sequence[Candidate], ready: Sequence[Candidate], need: int, stride: int) -> Sequence[Candidate]:
+    """Return everything that is ready, and if that is too little, live content, errors last.
+
+    It frees `stride` tokens beyond the `need`, but not from what the work in progress needs.
+    """
     chosen = list(ready)
     freed = sum(victim.tokens for victim in chosen)
     for victim in queue[len(ready) :]:
-        if freed >= need:
+        if freed >= need + (0 if victim.rank == _POINTED_AT else stride):
             break
         chosen.append(victim)
         freed += victim.tokens
@@ -337,39 +350,41 @@ def _enough(queue: Sequence[Candidate], ready: Sequence[Candidate], need: int) -
 
 
 def _free(layout: TokenLayout, ready: Sequence[Candidate], why: str) -> tuple[Sequence[Candidate], str]:
-    """Return everything that is ready if it is worth an occasional recall, otherwise only the out-of-date candidates."""
+    """Return everything that is ready, unless it is hardly anything or costs more in thoughts than it saves."""
     rules, limits = layout.window.settings.prune, layout.window.limits
-    enough = sum(victim.tokens for victim in ready) > worthwhile(rules, limits.usable)
-    chosen = ready if enough else [victim for victim in ready if victim.rank == 0]
-    if sum(victim.tokens for victim in chosen) < rules.least:
+    freed = sum(victim.tokens for victim in ready)
+    if freed < rules.least:
         return (), f"Not worth it: less than {rules.least:,} tokens."
     write, read = limits.price_ratios
-    saved = sum(victim.tokens for victim in chosen) * (write + read * rules.horizon)
-    if saved <= layout.thoughts * output_ratio(limits.prices):
+    if freed * (write + read * rules.horizon) <= layout.thoughts * output_ratio(limits.prices):
         return (), "Not worth it: more would be lost in thoughts than is saved."
-    return chosen, why
+    return ready, why
 
 
 def _paying(layout: TokenLayout, ready: Sequence[Candidate]) -> tuple[Sequence[Candidate], str]:
     """Return the part of the queue, from some place on, that is due; nothing while waiting is cheaper.
 
-    An edit must be worth it and pay within the horizon. It is made once carrying the candidates has cost as much as the
-    edit itself. Dead tokens gather all the time, and each edit rewrites the same tail. This spacing is therefore the
-    cheapest (as with stock and orders).
+    An edit must free enough, and save `patience` times its cost within the horizon. Of those, the best one is made.
+    Below `large_prompt` tokens it must free a good part of the prompt, because the next one rewrites the same tail.
     """
     rules, limits = layout.window.settings.prune, layout.window.limits
     (write, read), output = limits.price_ratios, output_ratio(limits.prices)
-    best, best_over, best_wait, soonest, removed, carried = 0, 0.0, 0.0, math.inf, 0, 0.0
+    best, best_gain, best_wait, soonest, removed, saved = 0, 0.0, 0.0, math.inf, 0, 0.0
     ordered, minimum = sorted(ready, key=lambda victim: -victim.position), worthwhile(rules, limits.usable)
+    prompt = layout.total + layout.counter.head
+    if prompt < rules.large_prompt:
+        minimum = max(minimum, int(prompt * rules.large_share))
     for count, victim in enumerate(ordered, 1):
         removed += victim.tokens
-        carried += victim.tokens * layout.carried(victim) * read
+        saved += victim.tokens * (1 - victim.worth) * read
         edit = layout.edit(removed, victim.position)
-        wait = requests_to_pay(edit, write, read, output)
-        over = carried - rules.patience * edit_cost(edit, write, read, output)
+        cost = edit_cost(edit, write, read, output)
+        rest = saved + edit.thoughts * read
+        wait = cost / rest if rest > 0 else math.inf
         soonest = min(soonest, wait)
-        if removed > minimum and wait <= rules.horizon and over >= best_over:
-            best, best_over, best_wait = count, over, wait
+        gain = rest * rules.horizon - cost
+        if removed > minimum and wait * rules.patience <= rules.horizon and gain >= best_gain:
+            best, best_gain, best_wait = count, gain, wait
     if best:
         return ordered[:best], f"it pays off after {math.ceil(best_wait)} requests"
     if removed <= minimum:

@@ -13,8 +13,8 @@ def test_what_is_known_of_the_blocks_of_a_view_lasts_while_auto_plans() -> None:
     for n in range(8):
         story.reads("same.py", f"v = {n}\n" * 300)
     now = window(story)
-    outputs, outdated = len(now.blocks.outputs), dict(now.superseded.outputs)
+    outputs, outdated = len(now.blocks.standing), dict(now.superseded.outputs)
     assert plan(now, forced=True).cleared
     with counted(clearable) as calls:
-        assert (len(now.blocks.outputs), now.superseded.outputs) == (outputs, outdated)
+        assert (len(now.blocks.standing), now.superseded.outputs) == (outputs, outdated)
     assert not calls

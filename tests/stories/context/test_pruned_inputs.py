@@ -25,7 +25,8 @@ from agentcli.tools.registry import TRAITS
 from tests.context.made import history, prompt, records, reply, result, thought
 
 MODEL = ModelSpec("anthropic", "claude-test")
-RULES = PruneSettings(auto_protect=1_000, minimum=1_000, least=200)
+RULES = PruneSettings(auto_protect=4_000, minimum=1_000, least=200, chance=0.0)
+"""No text is used again."""
 ASKED = Pressure(forced=True)
 LARGE = "".join(f"value_{n} = {n}\n" for n in range(400))
 
@@ -70,13 +71,12 @@ def test_a_large_input_of_an_old_edit_is_cleared_and_says_how_to_get_it_back() -
     }
 
 
-def test_a_small_input_goes_only_once_its_file_was_touched_again() -> None:
-    small = "".join(f"value_{n} = {n}\n" for n in range(60))
-    assert cleared(prompt("go"), *edit(1, small), *AFTER) == ()
-    assert cleared(prompt("go"), *edit(1, small), *read(1, of=1), *AFTER) == ("w1",)
-    call = ToolCall("e1", "edit", {"file_path": "src/f1.py", "old_string": "a", "new_string": "b"})
-    assert cleared(prompt("go"), *edit(1, small), reply(call), result("e1", "Done.", "edit"), *AFTER) == ("w1",)
-    assert cleared(prompt("go"), *edit(1, "tiny"), *read(1, of=1), *AFTER) == ()
+def test_an_input_stays_as_long_as_its_words_are_worth_their_price() -> None:
+    since = [body for n in range(3, 12) for body in read(n, of=n)]
+    rules = replace(RULES, chance=0.12, edit_weight=8.0)
+    assert cleared(prompt("go"), *edit(1), *edit(2), *AFTER, rules=rules) == ()
+    much = [prompt("go"), *edit(1, LARGE * 10), *edit(2, LARGE[:2_000]), *since]
+    assert cleared(*much, *AFTER, rules=rules) == ("w1",)
 
 
 @pytest.mark.parametrize("status", ["error", "denied", "interrupted"])
@@ -98,10 +98,10 @@ def test_the_input_of_a_call_that_only_says_who_made_it_is_cleared() -> None:
     assert cleared(prompt("go"), *edit(1, meta={"anthropic": {"toolset_name": "x"}}), *AFTER) == ()
 
 
-def test_the_newest_inputs_and_those_of_the_newest_turn_stay() -> None:
-    bodies = [prompt("go"), *edit(1), *edit(2), reply("done"), prompt("more", 2)]
+def test_the_newest_inputs_stay() -> None:
+    bodies = [prompt("go"), *edit(1), *edit(2), *edit(3), reply("done"), prompt("more", 2)]
     assert cleared(*bodies, rules=replace(RULES, auto_protect=10_000)) == ()
-    assert cleared(prompt("go"), *edit(1), *edit(2), *edit(3), reply("done")) == ()
+    assert cleared(*bodies) == ("w1",)
 
 
 def test_large_inputs_are_priced_like_outputs_on_a_warm_cache() -> None:
@@ -111,7 +111,7 @@ def test_large_inputs_are_priced_like_outputs_on_a_warm_cache() -> None:
 
 
 def test_outputs_and_inputs_go_in_one_prune_and_an_undo_restores_the_bytes() -> None:
-    bodies = [prompt("go"), *edit(1), *read(1, of=1, tokens=3_000), *edit(2), *AFTER]
+    bodies = [prompt("go"), *edit(1), *read(1, of=1, tokens=5_000), *edit(2), *AFTER]
     whole = view(history(*bodies))
     made, _ = plan_prune(window(whole), ASKED)
     assert made
