@@ -90,29 +90,29 @@ class SlashCommands:
     def meant(self, line: str, here: bool = False) -> Meant:
         """Return what a command line means; `here` is a terminal. Raises UsageError like `run`."""
         typed, rest = name_and_argument(line)
-        name, preset = self.known_as(typed), ""
+        command, preset, told = self._called(typed, here)
+        part, more = self._part(command.name, preset or rest, here)
+        if part is None and preset and rest:
+            raise UsageError(f"/{command.name} {preset} takes no more arguments. Send the prompt after it.")
+        argument = (rest if preset else more) if part is not None else preset or rest
+        found = part or command
+        if not found.takes(argument) and (parts := self._parts(found.name)):
+            raise UsageError(f"Use /{', or /'.join([found.name, *(one.now for one in parts)])}.")
+        found.check(argument, typed)
+        return Meant(found, argument, typed, told)
+
+    def _called(self, typed: str, here: bool) -> tuple[Command, str, str]:
+        """Return the command of a name, the argument that the name stands for, and a sentence with its own name."""
+        name = self.known_as(typed)
         if name not in self.all and typed in peers.SAME:
             name, _, preset = peers.SAME[typed].partition(" ")
-        command = self.find(name if preset else typed)
-        name, told = command.name, ""
-        if command.former and not preset:
-            target = self.all.get(command.now)
-            known = here or target is None or isinstance(target, OutputCommand)
-            told = f"/{typed} is now /{command.now}." if known else ""
-            command = target if here and target is not None else command
-        elif typed not in (name, *command.aliases):
-            told = f"/{typed} is /{peers.SAME[typed]} here."
-        part, argument = self._part(command.name, preset or rest, here)
-        if part is not None:
-            command, rest = part, rest if preset else argument
-        elif preset and rest:
-            raise UsageError(f"/{name} {preset} takes no more arguments. Send the prompt after it.")
-        elif preset:
-            rest = preset
-        if not command.takes(rest) and (parts := self._parts(command.name)):
-            raise UsageError(f"Use /{', or /'.join([command.name, *(one.now for one in parts)])}.")
-        command.check(rest, typed)
-        return Meant(command, rest, typed, told)
+            return self.find(name), preset, f"/{typed} is /{peers.SAME[typed]} here."
+        command = self.find(typed)
+        if not command.former:
+            return command, "", ""
+        now = self.all.get(command.now)
+        told = f"/{typed} is now /{command.now}." if here or now is None or isinstance(now, OutputCommand) else ""
+        return (now if here and now is not None else command), "", told
 
     def told(self, meant: Meant) -> str:
         """Return the sentence with the new name of a command, the first time that its old one is used."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agentcli.core.errors import AgentError
 from agentcli.core.streams import closing
 from agentcli.core.tasks import run_beside
 from agentcli.frontends.commands.outputs import rows_of
@@ -39,7 +40,7 @@ class Tabs:
     async def show(self, context: CommandContext, commands: Sequence[OutputCommand], at: int) -> None:
         """Show the report of each command as a tab, first the one at `at`."""
         self.close()
-        self._context, self._commands = context, commands
+        self._context, self._commands, self._said = context, commands, ()
         labels = tuple(one.tab or one.now.split()[1] for one in commands)
         self._change(Panel(commands[at].now.split()[0].capitalize(), labels, at))
         await self._load()
@@ -53,6 +54,7 @@ class Tabs:
         scrolls = {"up": -1, "down": 1, "pageup": -PAGE, "pagedown": PAGE}
         if key in steps:
             at = (panel.at + steps[key]) % len(panel.labels)
+            self._said = ()
             self._change(replace(panel, at=at, rows=(), top=0))
             run_beside(self._load())
         elif key in scrolls:
@@ -82,9 +84,12 @@ class Tabs:
         if panel is None or context is None:
             return
         said: list[Output] = []
-        async with closing(self._commands[panel.at].yields(context.everywhere, "")) as outputs:
-            async for output in outputs:
-                said.append(output)
+        try:
+            async with closing(self._commands[panel.at].yields(context.everywhere, "")) as outputs:
+                async for output in outputs:
+                    said.append(output)
+        except AgentError as error:
+            said.append(Said([str(error)]))
         now = self._screen.state.panel
         if now is not None and now.at == panel.at:
             self._said = tuple(said)
