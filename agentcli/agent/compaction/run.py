@@ -387,7 +387,7 @@ def _report(task: SummaryTask, result: SummaryResult, record: Compaction, troubl
     """Describe the result of the compaction for people."""
     count, cut = len(task.gone), len(task.plan.clipped)
     lines = [
-        f"Summarised {plural(count, 'message')}." if count else f"Cut {plural(cut, 'large output')} to their ends."
+        f"Summarised {plural(count, 'message')}." if count else f"Cut {plural(cut, 'large part')} to the two ends."
     ]
     if trouble:
         lines.append(f"Summary built from the session log (the model's was unusable: {trouble}).")
