@@ -174,7 +174,9 @@ def compactions(window: Callable[[], Window], *, boundary: bool, futile: Callabl
         return
     planned, failed = plan(now), list[Plan]()
     over = now.tokens > now.usable
-    if planned.is_due(boundary) and (over or worth_trying(now, futile())):
+    # Beyond the usable size, a plan that does nothing gives way to the others.
+    due = planned.is_due(boundary) and (planned.does_something or not over)
+    if due and (over or worth_trying(now, futile())):
         yield planned
         failed = [planned]
     for _ in range(MOST_AT_ONCE):
