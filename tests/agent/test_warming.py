@@ -141,6 +141,18 @@ def test_nothing_is_asked_where_it_must_not_be(tmp_path: Path, case: dict[str, A
     seconds_of(run())
 
 
+def test_a_prompt_that_will_begin_otherwise_is_not_repeated(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with desk(tmp_path) as user:
+            await user.say(LONG)
+            user.session.core.builder.system = ("Other rules.",)
+            await asyncio.sleep(1_800)
+            assert len(user.server.requests) == 1
+            assert len(user.told) == 1
+
+    seconds_of(run())
+
+
 def test_enter_stops_a_repetition_on_its_way(tmp_path: Path) -> None:
     def plan(asked: Asked) -> Any:
         return say("…", delay=10) if asked.json["max_tokens"] == 1 else say("Done.")
