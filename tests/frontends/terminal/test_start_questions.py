@@ -140,8 +140,8 @@ def test_the_settings_of_other_agents_are_offered_once_and_imported_only_after_a
     (tmp_path / ".claude.json").write_text(json.dumps(GIT))
     program = folder.program()
     questions, moved = asked(program, taken)
-    assert questions[0].startswith(f"{IMPORT} Claude Code: 1 server, 1 permission rule, mode {UNCHANGED}")
+    assert questions[0].startswith(f"{IMPORT} Claude Code: 1 server, 1 permission rule, mode, theme {UNCHANGED}")
     assert [session.core.approval.mode for session in moved] == (["plan"] if taken else [])
     assert (program.dirs.config / "mcp.json").exists() == taken
-    assert questions[1].startswith("Imported 3 entries to " if taken else "Nothing was imported.")
+    assert questions[1].startswith("Imported 4 entries to " if taken else "Nothing was imported.")
     assert asked(folder.program()) == ([], [])

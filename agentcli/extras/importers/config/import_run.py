@@ -270,13 +270,14 @@ def _counted(items: Sequence[Item]) -> str:
         elif item.key.startswith("permissions."):
             counts["permission rule"] += 1
         else:
-            counts[_SAID.get(item.key, item.key)] = 0
+            counts[_SAID.get(item.key, item.key.rpartition(".")[2])] = 0
     return ", ".join(plural(count, kind) if count else kind for kind, count in counts.items())
 
 
 _KINDS: Mapping[Target, str] = {"mcp.json": "server", "hooks.json": "hook"}
 _SAID = {
-    "agent.effort": "effort",
+    "ui.vi": "vi keys",
+    "ui.notify": "notices",
     "ui.status_command": "status line",
     "add_dirs": "folders",
     "sandbox_network": "network",
