@@ -138,10 +138,13 @@ def test_the_settings_of_other_agents_are_offered_once_and_imported_only_after_a
     rules = {"deny": ["Bash(rm:*)"], "defaultMode": "plan"}
     (tmp_path / ".claude" / "settings.json").write_text(json.dumps({"permissions": rules, "theme": "dark"}))
     (tmp_path / ".claude.json").write_text(json.dumps(GIT))
+    (tmp_path / ".claude" / "CLAUDE.md").write_text("Be brief.")
     program = folder.program()
     questions, moved = asked(program, taken)
-    assert questions[0].startswith(f"{IMPORT} Claude Code: 1 server, 1 permission rule, mode, theme {UNCHANGED}")
+    assert questions[0].startswith(
+        f"{IMPORT} Claude Code: 1 server, 1 permission rule, mode, theme, AGENTS.md {UNCHANGED}"
+    )
     assert [session.core.approval.mode for session in moved] == (["plan"] if taken else [])
     assert (program.dirs.config / "mcp.json").exists() == taken
-    assert questions[1].startswith("Imported 4 entries to " if taken else "Nothing was imported.")
+    assert questions[1].startswith("Imported 5 entries to " if taken else "Nothing was imported.")
     assert asked(folder.program()) == ([], [])

@@ -270,7 +270,7 @@ def _counted(items: Sequence[Item]) -> str:
         elif item.key.startswith("permissions."):
             counts["permission rule"] += 1
         else:
-            counts[_SAID.get(item.key, item.key.rpartition(".")[2])] = 0
+            counts[item.key if item.to == "file" else _SAID.get(item.key, item.key.rpartition(".")[2])] = 0
     return ", ".join(plural(count, kind) if count else kind for kind, count in counts.items())
 
 
