@@ -115,7 +115,7 @@ class ScriptedSession:
         self.servers: Sequence[Any] = ()
         self.builder = SimpleNamespace(effort="")
         self.hooked = SimpleNamespace(source="clear")
-        self.warmer = SimpleNamespace(wait=lambda: None, expires=lambda: None)
+        self.warmer = SimpleNamespace(wait=lambda: None, expires=lambda: None, record=lambda: None)
         self.approve, self.ask_user = approve, ask_user
         self.used = 12_000
         self.notes: Sequence[str] = ()
