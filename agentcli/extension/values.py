@@ -224,8 +224,8 @@ class Context(Provided, Protocol):
         """
         ...
 
-    def prompt(self, text: str) -> None:
-        """Send a prompt to the model once no turn runs."""
+    def prompt(self, text: str, *, more: str = "") -> None:
+        """Send a prompt to the model once no turn runs, and with it `more`, which the person does not see."""
         ...
 
     def pin(self, number: int) -> None:

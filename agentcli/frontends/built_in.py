@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from agentcli.agent.settings import AgentSettings
 from agentcli.core.errors import InputError
@@ -232,6 +232,17 @@ class Checkpoints(Feature[object]):
         from agentcli.frontends.commands.built_in import CHECKPOINTS
 
         return CHECKPOINTS
+
+
+class AgentsFile(BuiltIn):
+    name = "agents file"
+    group = "Context"
+    prompts: ClassVar[Mapping[str, str]] = {"instructions": "init.md"}
+
+    def module(self) -> ModuleType:
+        from agentcli.features.agents_file import extension
+
+        return extension
 
 
 class Instructions(Feature[object]):

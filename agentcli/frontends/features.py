@@ -17,6 +17,7 @@ from agentcli.features.mcp import Mcp
 from agentcli.features.otel import OpenTelemetry
 from agentcli.features.timers import Timers
 from agentcli.frontends.built_in import (
+    AgentsFile,
     Changes,
     Checkpoints,
     Compress,
@@ -65,6 +66,7 @@ FEATURES: Sequence[Feature[Program]] = (
     PythonExtensions(),
     ProjectRules(),
     Checkpoints(),
+    AgentsFile(),
     Instructions(),
     Changes(),
     Goal(),

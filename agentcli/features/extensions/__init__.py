@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from agentcli.agent.feature import SessionPart
 from agentcli.program.feature import Feature
@@ -36,6 +36,8 @@ class BuiltIn(Feature["Program"]):
     """Events that it handles."""
     wraps_turns: bool = False
     """True if a function of it is called around turns."""
+    prompts: ClassVar[Mapping[str, str]] = {}
+    """Settings of its slash commands that are prompts of the program: names of files."""
     from_turn: int = 0
     """Number of the first turn of a session in which its handlers do anything."""
 
@@ -65,8 +67,10 @@ class BuiltIn(Feature["Program"]):
 
     def commands(self) -> Sequence[Command]:
         from agentcli.features.extensions.built_in import commands_of, extension_of
+        from agentcli.resources import prompt
 
-        return commands_of(extension_of(self.name, self.module()), self.group)
+        texts = {name: prompt(file) for name, file in self.prompts.items()}
+        return commands_of(extension_of(self.name, self.module()), self.group, texts)
 
 
 class BuiltInPart(SessionPart):

@@ -52,11 +52,11 @@ def host_of(extension: Extension, table: Mapping[str, Any], core: SessionCore) -
     return SessionHost(OwnRun(extension, table), core)
 
 
-def commands_of(extension: Extension, group: Group) -> Sequence[Command]:
-    """Return the slash commands of an extension."""
+def commands_of(extension: Extension, group: Group, table: Mapping[str, Any]) -> Sequence[Command]:
+    """Return the slash commands of an extension with these settings."""
 
     def host(session: AgentSession) -> SessionHost:
-        return host_of(extension, {}, session.core)
+        return host_of(extension, table, session.core)
 
     return [command_of(extension, function, use, group, host) for function, use in extension.commands]
 

@@ -65,8 +65,8 @@ class Output(Protocol):
         """Show a text to the person."""
         ...
 
-    def add_prompt(self, text: str) -> None:
-        """Send a prompt once no turn runs."""
+    def add_prompt(self, text: str, more: str = "") -> None:
+        """Send a prompt once no turn runs, and with it `more`, which the person does not see."""
         ...
 
     async def ask_aside(self, question: str) -> Answer:
@@ -180,8 +180,8 @@ class SessionContext:
     async def ask_aside(self, question: str) -> Answer:
         return await self.waited(self._output.ask_aside(str(question)))
 
-    def prompt(self, text: str) -> None:
-        self._output.add_prompt(str(text))
+    def prompt(self, text: str, *, more: str = "") -> None:
+        self._output.add_prompt(str(text), str(more))
 
     def pin(self, number: int) -> None:
         self._host.pins.append(number)

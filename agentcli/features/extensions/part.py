@@ -14,7 +14,6 @@ from agentcli.agent.feature import SessionPart
 from agentcli.agent.ports import Prompt
 from agentcli.agent.tool_context import offer
 from agentcli.core.event import Emit, Event, TurnEnded, emit_all
-from agentcli.core.message import Text
 from agentcli.core.tasks import run_beside
 from agentcli.extension import Changed, FileChanged, Idle, Request, TurnEnd
 from agentcli.features.extensions.context import Shown
@@ -106,7 +105,9 @@ class ExtensionsSession(SessionPart):
     async def ended(self, ended: TurnEnded) -> Iterable[Event]:
         if not self.host.is_subagent:
             decisions = await self.host.each("turn_end", lambda: TurnEnd(ended.text, ended.ending))
-            self.host.prompts += [one.text for one in decisions if one.text]
+            for one in decisions:
+                if one.text:
+                    self.host.add_prompt(one.text)
         return self.host.take_events()
 
     async def after_turn(self, ended: TurnEnded, interrupt: asyncio.Event, emit: Emit) -> Prompt | None:
@@ -137,10 +138,9 @@ class ExtensionsSession(SessionPart):
             self._beside.cancel()
 
     def _next(self) -> Prompt:
-        text = self.host.prompts.pop(0)
         if self._hooks is not None:
             self._hooks.continued = True
-        return Prompt(text, (Text(text),), typed=False)
+        return self.host.prompts.pop(0)
 
     async def _idle(self, due: Sequence[tuple[Extension, Handling, float]]) -> None:
         for extension, handler, seconds in due:

@@ -15,10 +15,11 @@ from uuid import uuid4
 
 from agentcli.agent.calls.execute import CallStages
 from agentcli.agent.core import SessionCore
+from agentcli.agent.ports import Prompt
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError, UsageError
 from agentcli.core.event import Event, Warned
-from agentcli.core.message import Message, ToolCall, ToolResult
+from agentcli.core.message import Message, Text, ToolCall, ToolResult, reminder
 from agentcli.core.record import EXTENSION, FeatureState, Pin
 from agentcli.core.record import Compaction as CompactionRecord
 from agentcli.core.sanitise import coloured, safe_line
@@ -67,7 +68,7 @@ class SessionHost:
         self.run, self.core = run, core
         self.events: list[Event] = []
         """Events that no front end has seen."""
-        self.prompts: list[str] = []
+        self.prompts: list[Prompt] = []
         """Prompts that wait for the end of the turn."""
         self.status: dict[str, str] = {}
         self.pins: list[int] = []
@@ -235,9 +236,11 @@ class SessionHost:
         """Show a text to the person."""
         self.events.append(shown.event)
 
-    def add_prompt(self, text: str) -> None:
+    def add_prompt(self, text: str, more: str = "") -> None:
         """Send a prompt once no turn runs."""
-        self.prompts.append(clip(text, TEXT))
+        text = clip(text, TEXT)
+        along = (reminder(clip(more, TEXT)),) if more else ()
+        self.prompts.append(Prompt(text, (Text(text), *along), typed=False))
 
     def set_status(self, name: str, text: str) -> None:
         """Set an extension's text in the status line."""

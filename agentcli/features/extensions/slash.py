@@ -17,6 +17,7 @@ from agentcli.core.annotation import Choice, Scalar, Slot, bare, parameters_of
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import AgentError, UsageError
 from agentcli.core.event import Emit
+from agentcli.core.message import Part, reminder
 from agentcli.core.sanitise import safe
 from agentcli.core.tasks import start_task
 from agentcli.core.text.truncate import clip
@@ -216,7 +217,7 @@ async def run_command(called: _Called, host_of: HostOf, ctx: Context, argument: 
     for text in extension.take_untold():
         yield _said(Shown(text))
     if outputs.prompts:
-        yield Sent("\n\n".join(outputs.prompts))
+        yield Sent("\n\n".join(outputs.prompts), outputs.along)
 
 
 class CommandOutputs:
@@ -226,15 +227,17 @@ class CommandOutputs:
         self._ctx, self._loop = ctx, asyncio.get_running_loop()
         self.queue: asyncio.Queue[Output] = asyncio.Queue()
         self.prompts: list[str] = []
+        self.along: tuple[Part, ...] = ()
 
     def show(self, shown: Shown) -> None:
         """Show a text to the person. Any thread may call it."""
         output = Acted((shown.event,)) if shown.warns else _said(shown)
         self._loop.call_soon_threadsafe(self.queue.put_nowait, output)
 
-    def add_prompt(self, text: str) -> None:
+    def add_prompt(self, text: str, more: str = "") -> None:
         """Send a prompt at the end of the command."""
         self.prompts.append(text)
+        self.along += (reminder(clip(more, TEXT)),) if more else ()
 
     async def ask_aside(self, question: str) -> Answer:
         """Ask a side question; the person can interrupt it. Raise AgentError."""

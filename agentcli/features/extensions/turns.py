@@ -70,9 +70,9 @@ class WrappedTurn:
         """Show a text to the person before the turn starts or continues."""
         self._shown.append(shown.event)
 
-    def add_prompt(self, text: str) -> None:
+    def add_prompt(self, text: str, more: str = "") -> None:
         """Send a prompt once no turn runs."""
-        self._host.add_prompt(text)
+        self._host.add_prompt(text, more)
 
     async def ask_aside(self, question: str) -> Answer:
         """Ask a side question. Raise AgentError."""

@@ -50,7 +50,7 @@ PROMPT_FILES = (prompt_files.skills, prompt_files.agents, prompt_files.plugins, 
 REMOTE = (sessions.remote, moving.bg)
 TODO = (reports.todo,)
 JOBS = (reports.tasks,)
-INSTRUCTIONS = (memory.memory, files.init)
+INSTRUCTIONS = (memory.memory,)
 CHANGES = (changes.diff_, changes.review, changes.findings_)
 TERMINAL = (
     files.copy,

@@ -1,4 +1,4 @@
-"""Slash commands on files and texts to take away: undo, redo, export, view, copy, AGENTS.md."""
+"""Slash commands on files and texts to take away: undo, redo, export, view, copy."""
 
 from __future__ import annotations
 
@@ -9,19 +9,14 @@ from itertools import islice
 from pathlib import Path
 
 from agentcli.core.errors import InputError, UsageError
-from agentcli.core.message import reminder
 from agentcli.core.text.secrets import known_secrets
 from agentcli.frontends.commands.base import CommandContext, terminal_command
 from agentcli.frontends.commands.session_page import view as open_page
 from agentcli.frontends.terminal.render.past_messages import newest_answers
-from agentcli.program.commands import Acted, Context, Output, Sent, command
-from agentcli.resources import prompt
+from agentcli.program.commands import Acted, Context, Output, command
 from agentcli.sessions import exporting
 from agentcli.system import probe
 from agentcli.system.paths import replace_file
-
-INIT = "Write an AGENTS.md for this project, or mend the one that is there."
-"""Prompt of /init, sent as the user's; the instructions are sent with it but not shown."""
 
 
 @command("Work")
@@ -80,12 +75,6 @@ async def view(context: CommandContext, _: str) -> None:
     """
     program, journal = context.program, context.session.journal
     context.say(await asyncio.to_thread(open_page, journal, program.dirs.cache, program.env))
-
-
-@command("Context")
-async def init(_: Context, wishes: str) -> AsyncIterator[Output]:
-    """Generate AGENTS.md: /init [WISHES]"""
-    yield Sent(f"{INIT}\n\n{wishes}".strip(), (reminder(prompt("init.md")),))
 
 
 CLIPBOARD = 74_000

@@ -11,7 +11,7 @@ import agentcli
 from agentcli import manual
 from agentcli.agent.ports import Prompt
 from agentcli.core.event import Event
-from agentcli.core.message import Message
+from agentcli.core.message import Message, Part, Text
 from agentcli.extension import Status
 from agentcli.frontends.opening import program_of
 from agentcli.program.options import Options
@@ -86,6 +86,24 @@ def test_a_command_has_its_arguments_by_signature_and_sends_a_prompt(tmp_path: P
     events = play(tmp_path, "42.", prompt="/ask of life")
     assert events[-1].text == "42."
     assert "Answer: of life" in [event.text for event in events if getattr(event, "role", "") == "user"]
+
+
+def test_a_prompt_carries_a_text_that_only_the_model_sees(tmp_path: Path) -> None:
+    code = 'if "2" not in event.text:\n            ctx.prompt("Go on.", more="It is 7.")'
+    write(tmp_path, f'@on("turn_end")\ndef more(event: TurnEnd, ctx: Context):\n        {code}\n')
+    given = Options(cwd=str(workspace(tmp_path)), model=script(tmp_path, "1.", "2."))
+
+    async def main() -> list[Part]:
+        program = program_of(given, environment(tmp_path))
+        session = program.sessions.begin()
+        assert [event async for event in session.turn(Prompt("Begin."), asyncio.Event())]
+        await program.close()
+        return [
+            part for entry in session.history.entries if isinstance(entry.body, Message) for part in entry.body.parts
+        ]
+
+    sent = [part for part in asyncio.run(main()) if isinstance(part, Text)]
+    assert [part.synthetic for part in sent if part.text in ("Go on.", "It is 7.")] == [False, True]
 
 
 def test_the_examples_of_the_manual_load_and_work(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""The command that has the model write AGENTS.md."""
