@@ -66,7 +66,6 @@ class AgentSession:
         self.notes: Sequence[str] = [
             *lost(journal),
             *setup.run.notes,
-            *filter(None, [_unattended(setup, for_person, mode)]),
             *(note for part in with_state(own.all, journal.history.features) for note in part.notes()),
         ]
         """Notes for the person before the first prompt: lost records, ignored settings."""
@@ -357,10 +356,11 @@ class AgentSession:
             yield notice
 
     def _own_notices(self) -> Iterator[Event]:
-        """Yield the notices of features, and once that of an unknown model."""
+        """Yield the notices of features, and once each those of an unattended run and of an unknown model."""
         for part in self.parts.all:
             yield from part.notices()
-        warnings = [] if self.core.model.known else [assumed(self.core.model)]
+        denies = "" if self._setup.parent.depth else _unattended(self._setup, for_person, self.core.approval.mode)
+        warnings = [*filter(None, [denies, "" if self.core.model.known else assumed(self.core.model)])]
         if self.core.model.prices is None and (
             self.core.spending.limits.cost is not None or any(budget.cost for budget, _ in self.report.budgets())
         ):

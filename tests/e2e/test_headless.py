@@ -467,8 +467,9 @@ def test_a_report_works_without_a_person_as_at_the_terminal(program: Program, pr
 
 
 def test_a_report_goes_to_stdout_alone(program: Program) -> None:
-    ran = program.run("-p", "/cost", "-m", "script:echo")
-    assert (ran.code, ran.out) == (0, "Nothing spent yet.\n")
+    ran = program.run("-p", "/usage turn", "-m", "script:echo")
+    assert (ran.code, ran.out, ran.err) == (0, "Nothing spent yet.\n", "")
+    assert program.run("-p", "hi", "-m", "script:echo").err.count("Non-interactive run, mode ask: edits") == 1
 
 
 def test_an_argument_that_a_command_does_not_take_starts_nothing(program: Program) -> None:
