@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from agentcli.core.message import ToolCall
+from agentcli.extras.importers.config.found import OF_PROJECT
 from agentcli.frontends.opening import program_of
 from agentcli.permissions.decide import decide
 from agentcli.program.doctor import examine
@@ -68,11 +69,11 @@ def test_what_a_project_denies_or_asks_for_claude_code_holds_here_and_what_it_al
 def test_the_check_up_names_what_has_no_effect(tmp_path: Path) -> None:
     found = [one.detail for one in examine(opened(tmp_path)) if one.what == "not in force"]
     start = ".claude/settings.json: "
-    assert f"{start}env: not taken over" in found
+    assert f"{start}env: {OF_PROJECT}" in found
     assert f"{start}deny NotebookEdit: there is no such tool here" in found
     assert any(line.startswith(f"{start}bash(npm run test:*): a project cannot allow") for line in found)
-    assert {".gemini/settings.json: context: not taken over", ".codex/config.toml: model: not taken over"} <= {*found}
-    assert ".gemini/settings.json: tools: allowed: not taken over" in found
+    assert {f".gemini/settings.json: context: {OF_PROJECT}", f".codex/config.toml: model: {OF_PROJECT}"} <= {*found}
+    assert f".gemini/settings.json: tools: allowed: {OF_PROJECT}" in found
     assert any(line.startswith(f"{start}'read()' is not a rule") for line in found)
 
 

@@ -79,12 +79,13 @@ def print_command(text: str, project: Program, own: str | None = None) -> tuple[
     name, argument = name_and_argument(text)
     commands = _commands(project) if _COMMAND.match(text) else None
     meant = _meant(text, name, argument, commands, project) if commands is not None else None
-    if commands is None or meant is None:
+    answered = commands.everywhere.get(meant.command.name) if commands is not None and meant is not None else None
+    if answered is None and (commands is None or commands.known_as(name) not in commands.all):
         for feature in project.active:
             feature.refuse(project, text, text if own is None else own)
+    if commands is None or meant is None:
         _refuse_unknown(text, project)
         return None
-    answered = commands.everywhere.get(meant.command.name)
     if answered is None:
         known = ", ".join(f"/{each}" for each in commands.everywhere if each in commands.listed)
         raise InputError(

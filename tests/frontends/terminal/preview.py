@@ -557,7 +557,6 @@ def _open(approve: Approve, ask_user: AskUser, report: Callable[[str], object]) 
     if "broken" in arguments:
         raise CredentialsError("No key is set.")
     settings = [f"ui.{name}={arguments[name]}" for name in ("status", "theme") if name in arguments]
-    settings += [f"ui.status_command={arguments['script']}"] if "script" in arguments else []
     settings += ["ui.vi=true"] if "vi" in arguments else []
     program = scripted_program(
         arguments.get("state", ""), approve, ask_user, *settings, untrusted="untrusted" in arguments

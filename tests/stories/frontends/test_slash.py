@@ -59,8 +59,8 @@ def test_what_is_pinned_is_told_with_its_words_and_unpinned_without_a_number(tmp
     assert type_(context, "/pin") == [f"#{second} is pinned: the second"]
     assert type_(context, f"/pin #{first}") == [f"#{first} is pinned: the first"]
     assert completions("unpin", context) == [str(second), str(first)]
-    assert type_(context, "/unpin") == [f"#{second} is no longer pinned: the second"]
-    assert type_(context, f"/unpin {second}") == [f"#{second} is not pinned. Pinned are #{first}."]
+    assert type_(context, "/pin remove") == [f"#{second} is no longer pinned: the second"]
+    assert type_(context, f"/pin remove {second}") == [f"#{second} is not pinned. Pinned are #{first}."]
     for odd in ("two", "-1", "²", "1.5", "#", "9" * 5_000):
         assert "not the number of a message" in type_(context, f"/pin {odd}")[0]
 

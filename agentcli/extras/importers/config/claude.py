@@ -11,6 +11,7 @@ from agentcli.agent.project import frontmatter
 from agentcli.extras.importers.config import home_of
 from agentcli.extras.importers.config.found import (
     NEVER_ASKS,
+    OF_PROJECT,
     Found,
     Item,
     hook_groups,
@@ -119,7 +120,7 @@ def _with_imports(folder: Path) -> str | None:
 
 def restrictions(path: Path, source: str, top: str) -> Found:
     """Return a project's rules, and its settings without effect; `top` is the pattern of the project's folder."""
-    found = Found()
+    found = Found(otherwise=OF_PROJECT)
     raw = read_json(path, found)
     permissions = table(raw, "permissions")
     for kind in ("allow", "ask", "deny"):

@@ -9,6 +9,7 @@ from typing import Any
 from agentcli.extras.importers.config import home_of
 from agentcli.extras.importers.config.found import (
     NEVER_ASKS,
+    OF_PROJECT,
     Found,
     Item,
     hook_groups,
@@ -72,7 +73,7 @@ def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
 
 def restrictions(path: Path, source: str, top: str) -> Found:
     """Return the settings in a project's file, none of which has an effect."""
-    found = Found()
+    found = Found(otherwise=OF_PROJECT)
     found.skip_others(read_toml(path, found), (), source)
     return found
 

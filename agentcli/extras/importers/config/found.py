@@ -44,12 +44,18 @@ class Item:
     """Variables that replace secrets and must be set."""
 
 
+OF_PROJECT = "a project's file can only set rules"
+"""Why another setting of a project is skipped."""
+
+
 @dataclass(slots=True)
 class Found:
     """Everything found for one program: items to import, and skipped ones, each with the reason."""
 
     items: list[Item] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
+    otherwise: str = "there is no such setting here"
+    """Why an unknown setting is skipped."""
 
     def skip(self, source: str, about: str, why: str) -> None:
         """List something that is not imported."""
@@ -68,7 +74,7 @@ class Found:
         """
         reasons: dict[str, list[str]] = {}
         for key in sorted(key for key in raw if key not in known and not key.startswith("$")):
-            reasons.setdefault(instead.get(key, "there is no such setting here"), []).append(key)
+            reasons.setdefault(instead.get(key, self.otherwise), []).append(key)
         for why, keys in reasons.items():
             self.skip(source, ", ".join(keys), why)
 

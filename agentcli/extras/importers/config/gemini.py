@@ -8,7 +8,7 @@ from typing import Any
 
 from agentcli.core.aliases import GEMINI_CLI
 from agentcli.extras.importers.config import home_of
-from agentcli.extras.importers.config.found import Found, Item, hook_groups, read_json, table, texts
+from agentcli.extras.importers.config.found import OF_PROJECT, Found, Item, hook_groups, read_json, table, texts
 from agentcli.features.hooks.files import GEMINI_EVENTS
 from agentcli.features.mcp.config import with_braces
 from agentcli.system import probe
@@ -39,7 +39,7 @@ def read(home: Path, cwd: Path, env: Mapping[str, str]) -> Found:
 
 def restrictions(path: Path, source: str, top: str) -> Found:
     """Return the tools that a project's settings file excludes, and its settings without effect, except servers."""
-    found = Found()
+    found = Found(otherwise=OF_PROJECT)
     raw = read_json(path, found, comments=True)
     _rules(raw, ("deny",), source, found)
     found.skip_others(raw, ("mcpServers", "tools", "excludeTools"), source)
