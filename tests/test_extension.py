@@ -83,5 +83,17 @@ def test_the_events_are_those_of_the_type() -> None:
     assert tuple(EVENTS) == typing.get_args(EventName)
 
 
+def test_a_value_of_a_closed_set_has_a_type_that_names_it() -> None:
+    closed = {
+        extension.SessionStart: "source",
+        extension.ToolResult: "status",
+        extension.TurnEnd: "ending",
+        extension.Ended: "ending",
+        extension.Compaction: "trigger",
+        extension.Said: "role",
+    }
+    assert all(typing.get_args(typing.get_type_hints(owner)[name]) for owner, name in closed.items())
+
+
 def test_a_tool_of_the_python_api_and_one_of_an_extension_are_made_by_one_function() -> None:
     assert agentcli.tool is extension.tool

@@ -14,7 +14,7 @@ from agentcli.core.errors import AgentError, HookBlocked
 from agentcli.core.event import Event, Noticed, Recorded, TurnEnded, Warned
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Part, Text, ToolCall, ToolResult
-from agentcli.core.record import Body
+from agentcli.core.record import Body, Trigger
 from agentcli.core.tasks import start_task, until_interrupted, watch_task
 from agentcli.tools.jobs import Jobs
 
@@ -158,11 +158,11 @@ class Hooks:
         """StopFailure: what hooks print is not looked at."""
         return NOTHING
 
-    async def pre_compact(self, trigger: str, focus: str, interrupt: asyncio.Event | None, **more: Any) -> Outcome:
+    async def pre_compact(self, trigger: Trigger, focus: str, interrupt: asyncio.Event | None, **more: Any) -> Outcome:
         """PreCompact: a block cancels the compaction if nothing forces it."""
         return NOTHING
 
-    async def post_compact(self, trigger: str, summary: str, interrupt: asyncio.Event) -> Outcome:
+    async def post_compact(self, trigger: Trigger, summary: str, interrupt: asyncio.Event) -> Outcome:
         """PostCompact."""
         return NOTHING
 

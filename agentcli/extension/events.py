@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agentcli.core.dataclass import dataclass
+from agentcli.core.event import Ending
+from agentcli.core.message import Status as CallStatus
 from agentcli.core.message import Usage
+from agentcli.core.record import Trigger
 from agentcli.extension.values import Said
 
 EventName = Literal[
@@ -42,8 +45,8 @@ class Decision:
 class SessionStart:
     """Event `session_start`. A returned text goes to the model with the first prompt."""
 
-    source: str
-    """`startup`, `resume`, `fork`, `clear`, or `compact` after a compaction."""
+    source: Literal["startup", "resume", "fork", "clear", "compact"]
+    """How the session begins; `compact` is after a compaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +108,7 @@ class ToolResult:
 
     name: str
     input: Mapping[str, Any]
-    status: str
-    """`success`, `error`, `denied` or `interrupted`."""
+    status: CallStatus
     output: str
 
     def add(self, text: str) -> Decision:
@@ -126,8 +128,7 @@ class TurnEnd:
     """Event `turn_end`: the turn is over. A returned text is the prompt of one more turn."""
 
     text: str
-    ending: str
-    """`done`, `interrupted`, `failed`, `limit`, `incomplete`, `refused` or `blocked`."""
+    ending: Ending
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +138,7 @@ class Compaction:
     Before, a returned text is the focus of the summary. After, a returned text goes to the model.
     """
 
-    trigger: str
-    """`manual`, `auto` or `overflow`."""
+    trigger: Trigger
     focus: str = ""
     summary: str = ""
     """The new summary; before a compaction that of the one before, if any."""
@@ -148,7 +148,8 @@ class Compaction:
     def summarise(self, text: str) -> Decision:
         """Use this text as the whole summary; no model is asked.
 
-        It is verified like a model's: sentences that no record shows are marked or removed.
+        It is checked like every summary: statements that no record shows are marked or removed. If nothing of it
+        stands, the summary is written as usual.
         """
         return Decision("summary", text)
 

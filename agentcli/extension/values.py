@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from agentcli.core.dataclass import dataclass
+from agentcli.core.event import Ending
 from agentcli.tools.function_tool import Provided
 
 if TYPE_CHECKING:
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """End of a turn. `ending` has the values of TurnEnd; `answered` is true if a model has replied."""
+    """End of a turn. `answered` is true if a model has replied."""
 
     text: str
-    ending: str
+    ending: Ending
     error: Exception | None = None
     answered: bool = True
 
@@ -121,7 +122,7 @@ class Ui(Protocol):
     def show(
         self, content: str | RenderableType, *, title: str = "", notes: Sequence[str] = (), foot: str = ""
     ) -> None:
-        """Show Markdown, or a renderable of rich.
+        """Show Markdown, or a renderable of rich, which is shown as it is: `rich.text.Text` is a plain text.
 
         With a title, it is set off from the conversation; `notes` and a last line `foot` follow it.
         """
@@ -136,7 +137,7 @@ class Ui(Protocol):
         ...
 
     async def select(self, question: str, options: Sequence[str], default: str | None = None) -> str:
-        """Ask for one of several answers."""
+        """Ask for one of several answers. The person may type another one; Esc gives the default."""
         ...
 
     async def input(self, question: str, default: str | None = None) -> str:
@@ -180,7 +181,7 @@ class Context(Provided, Protocol):
 
     @property
     def costs(self) -> Sequence[float]:
-        """USD of each turn since the session was opened, oldest first."""
+        """USD of each turn of the session, oldest first; a turn that spent nothing before a resume is left out."""
         ...
 
     def turn_cost(self) -> TurnCost | None:

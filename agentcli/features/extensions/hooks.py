@@ -10,6 +10,7 @@ from agentcli.agent.hooks import Answer, Hooks, Outcome, Source, Subagent, Verdi
 from agentcli.core.dataclass import replace
 from agentcli.core.journal import Journal
 from agentcli.core.message import ToolCall, ToolResult
+from agentcli.core.record import Trigger
 from agentcli.extension import Compaction, Decision, Prompt, Reply, SessionEnd, SessionStart
 from agentcli.extension import ToolResult as ResultEvent
 from agentcli.features.extensions.session import SessionHost
@@ -149,7 +150,7 @@ class ExtensionHooks(Hooks):
     async def stop_failed(self, error: AgentError, text: str, interrupt: asyncio.Event) -> Outcome:
         return self._told(await self.inner.stop_failed(error, text, interrupt))
 
-    async def pre_compact(self, trigger: str, focus: str, interrupt: asyncio.Event | None, **more: Any) -> Outcome:
+    async def pre_compact(self, trigger: Trigger, focus: str, interrupt: asyncio.Event | None, **more: Any) -> Outcome:
         outcome = await self.inner.pre_compact(trigger, focus, interrupt, **more)
         if outcome.verdict.blocks or (host := self._main_host()) is None:
             return self._told(outcome)
@@ -166,7 +167,7 @@ class ExtensionHooks(Hooks):
                 outcome = replace(outcome, verdict=replace(outcome.verdict, text=focus))
         return self._told(outcome)
 
-    async def post_compact(self, trigger: str, summary: str, interrupt: asyncio.Event) -> Outcome:
+    async def post_compact(self, trigger: Trigger, summary: str, interrupt: asyncio.Event) -> Outcome:
         outcome = await self.inner.post_compact(trigger, summary, interrupt)
         return await self._with_texts(outcome, "after_compact", Compaction(trigger, summary=summary))
 

@@ -20,7 +20,7 @@ from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError, UsageError
 from agentcli.core.event import Event, Warned
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, reminder
-from agentcli.core.record import EXTENSION, FeatureState, Pin
+from agentcli.core.record import EXTENSION, FeatureState, Pin, Trigger
 from agentcli.core.record import Compaction as CompactionRecord
 from agentcli.core.sanitise import coloured, safe_line
 from agentcli.core.text.truncate import clip
@@ -175,7 +175,7 @@ class SessionHost:
         paths = (Path(os.path.realpath(Path(self.core.ctx.cwd, os.path.expanduser(each)))) for each in names)
         return CallEvent(name, dict(given), tuple(paths), traits.edits_files)
 
-    def compaction_event(self, trigger: str, focus: str, going: Collection[int]) -> Compaction:
+    def compaction_event(self, trigger: Trigger, focus: str, going: Collection[int]) -> Compaction:
         """Return the event of a compaction that will replace the messages with these numbers."""
         history = self.core.journal.history
         newest = history.compaction.body if history.compaction is not None else None

@@ -23,7 +23,7 @@ from agentcli.core.event import Event, Noticed, UsageReported, Warned
 from agentcli.core.journal import Journal
 from agentcli.core.message import ToolCall, ToolResult
 from agentcli.core.model import Model, ModelSpec
-from agentcli.core.record import FeatureState, Mode
+from agentcli.core.record import FeatureState, Mode, Trigger
 from agentcli.core.sanitise import safe_line
 from agentcli.core.tasks import run_beside
 from agentcli.core.text.path_pattern import literal
@@ -200,7 +200,7 @@ class SessionHooks(Hooks):
         found = await self._fire("StopFailure", kind, interrupt, **about)
         return replace(found, verdict=Verdict())
 
-    async def pre_compact(self, trigger: str, focus: str, interrupt: asyncio.Event | None, **more: Any) -> Outcome:
+    async def pre_compact(self, trigger: Trigger, focus: str, interrupt: asyncio.Event | None, **more: Any) -> Outcome:
         interrupt = interrupt or asyncio.Event()
         kind = "manual" if trigger == "manual" else "auto"
         journal = self._place.journal
@@ -211,7 +211,7 @@ class SessionHooks(Hooks):
         warnings = [Warned(f"{ran.warning.rstrip('.')}. The compaction continues.") for ran in former if ran.warning]
         return replace(found, events=(*warnings, *found.events))
 
-    async def post_compact(self, trigger: str, summary: str, interrupt: asyncio.Event) -> Outcome:
+    async def post_compact(self, trigger: Trigger, summary: str, interrupt: asyncio.Event) -> Outcome:
         kind = "manual" if trigger == "manual" else "auto"
         return await self._fire("PostCompact", kind, interrupt, trigger=kind, compact_summary=summary)
 
