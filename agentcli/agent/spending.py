@@ -183,6 +183,15 @@ class TurnSpending:
         """USD of each turn since the session was opened."""
         self._journal = journal
         self._before = (Usage(), 0.0)
+        self._opened, self._earlier = journal.history.last_seq, list[float]()
+
+    def costs(self) -> Sequence[float]:
+        """USD of each turn of the session, oldest first; of those before it was opened, that spent something."""
+        if self._opened:
+            from agentcli.agent.costs.turns import costs_until
+
+            self._earlier, self._opened = costs_until(self._opened, self._journal.records()), 0
+        return [*self._earlier, *self.turns]
 
     def begin(self) -> None:
         """Begin a turn."""

@@ -5,7 +5,7 @@ line.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 
 from agentcli.agent.costs.spending import REPLY, Added, Shares, SpecOf, Spending, shares, spendings
 from agentcli.core.costs import money
@@ -184,6 +184,14 @@ def _sum(costs: Iterable[float | None]) -> float | None:
 
 def _times(cost: float | None, share: float) -> float | None:
     return None if cost is None else cost * share
+
+
+def costs_until(seq: int, records: Iterable[Record]) -> list[float]:
+    """Return the USD of each turn up to a record that spent something, oldest first."""
+    costs: dict[int, float] = {}
+    for one in spendings(takewhile(lambda record: record.seq <= seq, records), lambda _: None):
+        costs[one.first] = costs.get(one.first, 0.0) + (one.cost or 0.0)
+    return [*costs.values()]
 
 
 def newest_turn_cost(journal: Journal, spec_of: SpecOf) -> TurnCost | None:

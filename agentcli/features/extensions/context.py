@@ -151,7 +151,7 @@ class SessionContext:
 
     @property
     def costs(self) -> Sequence[float]:
-        return [*self._host.core.spending.turns]
+        return self._host.core.spending.costs()
 
     def turn_cost(self) -> TurnCost | None:
         from agentcli.agent.costs.turns import newest_turn_cost  # few extensions ask
