@@ -101,7 +101,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Framed(Said):
-    """Markdown that a terminal sets off from the conversation."""
+    """A text that a terminal sets off from the conversation."""
 
     title: str = ""
     """A title above it."""

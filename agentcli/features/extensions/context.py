@@ -40,6 +40,8 @@ class Shown:
     notes: tuple[str, ...] = ()
     foot: str = ""
     warns: bool = False
+    plain: bool = False
+    """True if the text is no Markdown."""
 
     @property
     def event(self) -> Event:
@@ -218,8 +220,9 @@ class SessionUi:
     def show(
         self, content: str | RenderableType, *, title: str = "", notes: Sequence[str] = (), foot: str = ""
     ) -> None:
-        text = content if isinstance(content, str) else _rendered(content)
-        self._shown(Shown(text, title, tuple(notes), foot))
+        plain = not isinstance(content, str)
+        text = _rendered(content) if plain else str(content)
+        self._shown(Shown(text, title, tuple(notes), foot, plain=plain))
 
     def status(self, text: str) -> None:
         self._host.set_status(self._extension.name, str(text))

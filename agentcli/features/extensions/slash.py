@@ -266,6 +266,6 @@ class CommandOutputs:
 def _said(shown: Shown) -> Said:
     text = safe(clip(shown.text, TEXT))
     if not shown.title:
-        return Said(text.split("\n"), markdown=True)
+        return Said(text.split("\n"), markdown=not shown.plain)
     lines = replace(shown, text=text).lines
-    return Framed(lines, True, shown.title, text, shown.notes, shown.foot)
+    return Framed(lines, not shown.plain, shown.title, text, shown.notes, shown.foot)

@@ -93,7 +93,8 @@ def rows_of(output: Said, columns: int, look: Look) -> Sequence[str]:
 def framed(output: Framed, columns: int, look: Look) -> Sequence[str]:
     """Return the lines of text in a frame."""
     paint, wide = look.theme.paint, max(1, columns - 3)
-    body = document(safe(output.body), wide, look) if output.body else []
+    plain = [row for line in safe(output.body).split("\n") for row in hanging(line.expandtabs(4), wide)]
+    body = (document(safe(output.body), wide, look) if output.markdown else plain) if output.body else []
     if body and not body[0].strip():
         del body[0]
     notes = [row for note in output.notes for row in hanging(safe(note), wide)]
