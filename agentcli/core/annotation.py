@@ -98,6 +98,11 @@ class Slot:
         """The kind of its values."""
         return read(self.hint)
 
+    @property
+    def is_list(self) -> bool:
+        """True if it is declared as a list."""
+        return list in (self.hint, get_origin(self.hint))
+
 
 def read(hint: Any) -> Kind:
     """Return the kind of values that an annotation describes; never fails."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Sequence
+from copy import deepcopy
+from functools import partial
 from typing import Any, TypeVar
 
 from agentcli.core.dataclass import dataclass
@@ -89,11 +92,21 @@ def search_engine(function: F) -> F:
 
 
 def settings(cls: V) -> V:
-    """Declare the settings of the extension: a class with annotated fields and defaults."""
+    """Declare the settings of the extension: a class with annotated fields and defaults.
+
+    It becomes a dataclass. A default may be a list, a dict or a set: each instance has its own.
+    """
     whole: Any = cls
-    made: Any = whole if dataclasses.is_dataclass(whole) else dataclasses.dataclass(whole)
+    made: Any = whole if dataclasses.is_dataclass(whole) else _as_dataclass(whole)
     declared: V = _marked(made, Settings())
     return declared
+
+
+def _as_dataclass(cls: Any) -> Any:
+    for name, default in [*vars(cls).items()]:
+        if isinstance(default, list | dict | set) and name in inspect.get_annotations(cls):
+            setattr(cls, name, dataclasses.field(default_factory=partial(deepcopy, default)))
+    return dataclasses.dataclass(cls)
 
 
 def _marked(value: V, use: object) -> V:

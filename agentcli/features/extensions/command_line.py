@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agentcli.core.errors import InputError, UsageError
+from agentcli.core.errors import AgentError, InputError, UsageError
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.words import instead
 from agentcli.program.command_line import program_of
@@ -50,7 +51,10 @@ def list_extensions(cwd: InFolder = "", trust: Trust = False, json: Json = False
 
 @app.command("new")
 def new(name: Name) -> None:
-    """Write an extension and its test to your folder."""
+    """Write an extension and its test to your folder.
+
+    Every new session loads it from there.
+    """
     from agentcli.features.extensions.skeleton import CODE, TEST
 
     if not name.isidentifier() or name.startswith(("_", "test_")):
@@ -62,7 +66,7 @@ def new(name: Name) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     file.write_text(CODE.replace("NAME", name), encoding="utf-8")
     test.write_text(TEST.replace("NAME", name), encoding="utf-8")
-    say(f"Wrote {file} and {test}. Sessions load it; /extensions reload loads it into a running one.")
+    say(f"Wrote {file} and {test}. Every new session loads it from there; type /extensions reload in a running one.")
 
 
 @app.command("add")
@@ -117,9 +121,9 @@ def try_on(
     session: Annotated[str, typer.Argument(metavar="SESSION", help="replay this session's prompts and calls")] = "",
     cwd: InFolder = "",
 ) -> int:
-    """Import an extension, and list what it adds.
+    """Import an extension, and list what it adds. None of its functions is called.
 
-    The exit code is 1 if it has a fault. With SESSION, its handlers get the prompts, calls and results of that session, and their answers are listed.
+    The exit code is 1 if the import has a fault. With SESSION, its handlers get the prompts, calls and results of that session, and their answers are listed.
     """
     program = program_of(Options(cwd=cwd, extensions=(file,), no_session=True, model="demo"))
     loaded = _loaded(program)
@@ -127,7 +131,9 @@ def try_on(
     from agentcli.features.extensions.commands import line
 
     program.added_commands  # noqa: B018 - finds the faults of commands
-    say(line(made))
+    with suppress(AgentError):  # its fault is noted
+        loaded.settings_of(made)
+    say(line(made, with_fault=False))
     if session and not made.off:
         from agentcli.features.extensions.replay import replayed
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -89,23 +90,26 @@ def lines(loaded: LoadedRun, program: Program, tokens: Callable[[str], int] | No
         yield NONE
 
 
-def line(one: Extension, tokens: Callable[[str], int] | None = None) -> str:
-    """Return what an extension adds, the tokens of its tools, what it has used, and its faults."""
+def line(one: Extension, tokens: Callable[[str], int] | None = None, *, with_fault: bool = True) -> str:
+    """Return what an extension adds, the tokens of its tools, what it has used, and its newest fault."""
     used = f" · {plural(one.calls, 'call')}, {one.seconds:.2f} s" if one.calls else ""
     if one.tools and tokens is not None:
         size = sum(tokens(json.dumps(tool.tool().schema.raw)) for tool in one.tools)
         used = f" · {size:,} tokens in each request{used}"
     state = " · off" if one.off else ""
-    faults = f" · {one.faults[-1]}" if one.faults else ""
+    faults = f" · {one.faults[-1]}" if one.faults and with_fault else ""
     return f"{one.name}  {'; '.join(added(one)) or 'adds nothing'} ({one.source.path}){used}{state}{faults}"
 
 
 def added(one: Extension) -> Sequence[str]:
-    """Return what an extension adds, by kind."""
+    """Return what an extension adds, by kind, with its settings."""
     kinds = {
         "tools": [tool.name for tool in one.tools],
         "commands": [f"/{use.name}" for _, use in one.commands],
         "events": [*dict.fromkeys(use.event for _, use in one.handlers)],
+        "around turns": [function.__name__ for function in one.around],
+        "search engine": [one.engine.__name__] if one.engine is not None else [],
+        "settings": [each.name for each in dataclasses.fields(one.settings)] if one.settings is not None else [],
     }
     return [f"{kind} {', '.join(names)}" for kind, names in kinds.items() if names]
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from agentcli.core.annotation import fields_of
 from agentcli.core.dataclass import dataclass
-from agentcli.core.errors import AgentError
+from agentcli.core.errors import AgentError, ConfigError
 from agentcli.core.sanitise import safe_line
 from agentcli.core.text.truncate import clip
 from agentcli.core.tool import Tool
@@ -228,12 +228,15 @@ def _uses(value: Any) -> Iterator[tuple[Any, object]]:
 
 
 def settings_of(made: Extension, given: Any) -> Any:
-    """Return an extension's settings: its dataclass with the values of its table. Raise ConfigError for a wrong type."""
+    """Return an extension's settings: its dataclass with the values of its table. Raise ConfigError for a wrong type or a missing value."""
     table = given if isinstance(given, dict) else {}
     if made.settings is None:
         return dict(table)
-    kinds = {slot.name: slot.kind for slot in fields_of(made.settings)}
+    slots = {slot.name: slot for slot in fields_of(made.settings)}
     layer = Layer("config.toml", {})
     prefix = f"extensions.{made.name}"
-    values = {name: coerce(f"{prefix}.{name}", kinds[name], raw, layer) for name, raw in table.items() if name in kinds}
-    return made.settings(**values)
+    values = {name: coerce(f"{prefix}.{name}", slots[name].kind, table[name], layer) for name in table if name in slots}
+    lists = {name: [*value] for name, value in values.items() if slots[name].is_list}
+    if missing := [slot.name for slot in slots.values() if slot.required and slot.name not in values]:
+        raise ConfigError(f"{prefix}.{missing[0]} is not set, and has no default.")
+    return made.settings(**{**values, **lists})

@@ -13,8 +13,13 @@ from agentcli.agent.ports import Prompt
 from agentcli.core.event import Event
 from agentcli.core.message import Message, Part, Text
 from agentcli.extension import Status
+from agentcli.frontends.commands.outputs import rows_of
 from agentcli.frontends.opening import program_of
+from agentcli.frontends.terminal.style import MUTE, Look
+from agentcli.program.commands import Context as CommandContext
+from agentcli.program.commands import OutputCommand, Said
 from agentcli.program.options import Options
+from tests.e2e.program import Program
 from tests.features.extensions.running import folder, outputs, play, warnings, write
 from tests.frontends.acp.editor import editing, in_loop
 from tests.frontends.python.embedded import calls, environment, options, script, workspace
@@ -109,10 +114,10 @@ def test_a_prompt_carries_a_text_that_only_the_model_sees(tmp_path: Path) -> Non
 def test_the_examples_of_the_manual_load_and_work(tmp_path: Path) -> None:
     found = re.findall(r"(?:^    .*\n|^\n)+", manual.page("extensions"), re.MULTILINE)
     blocks = [textwrap.dedent(one) for one in found if re.search(r"^    @\w", one, re.MULTILINE)]
-    assert len(blocks) == 7
+    assert len(blocks) == 6
     for number, block in enumerate(blocks):
         write(tmp_path, block.replace('"ist"', '"HTTP"'), f"mine{number}")
-    (folder(tmp_path).parent / "config.toml").write_text("[extensions.mine3]\nurl = 'https://example.org'\n")
+    (folder(tmp_path).parent / "config.toml").write_text("[extensions.mine2]\nurl = 'https://example.org'\n")
     asked = calls("tickets", query="a"), calls("bash", command="echo prod"), calls("bash", command="echo Traceback")
     events = play(tmp_path, *asked, "Done.", "See http://a.", "HTTP.", mode="yolo")
     assert outputs(events)[0] == ("success", "no ticket about a")
@@ -171,6 +176,76 @@ def test_a_handler_judges_the_calls_of_subagents(tmp_path: Path) -> None:
     work = calls("task", description="x", prompt="Do it."), calls("bash", command="echo prod"), "Sub.", "Done."
     [denial] = play(tmp_path, *work, mode="yolo")[-1].permission_denials
     assert (denial.name, denial.rule) == ("bash", "extension:mine")
+
+
+def test_a_text_of_rich_is_shown_as_it_is_and_a_str_as_markdown(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        """
+        from rich.text import Text
+
+        @command("/plain")
+        def plain(ctx: Context) -> None:
+            ctx.ui.show(Text("# *a*"))
+            ctx.ui.show(Text("# *a*"), title="Framed")
+            ctx.ui.show("# *a*", title="Read")
+        """,
+    )
+
+    async def rows() -> list[str]:
+        program = program_of(Options(cwd=str(workspace(tmp_path)), model="script:echo"), environment(tmp_path))
+        session = program.sessions.begin()
+        [command] = program.added_commands
+        assert isinstance(command, OutputCommand)
+        shown = [output async for output in command.yields(CommandContext(session, program), "")]
+        await program.close()
+        return [row for one in shown if isinstance(one, Said) for row in rows_of(one, 80, Look(MUTE))]
+
+    plain, *framed = (row for row in asyncio.run(rows()) if row != "╰ ")
+    assert (plain, framed) == ("# *a*", ["╭ Framed", "│ # *a*", "╭ Read", "│ a"])
+
+
+def test_the_costs_of_all_turns_are_known_after_a_resume(tmp_path: Path) -> None:
+    write(tmp_path, "@on('turn_end')\ndef f(event, ctx):\n    ctx.ui.notify(f'{len(ctx.costs)} turns')\n")
+    first = play(tmp_path, "One.")
+    again = play(tmp_path, "Two.", resume=first[-1].session_id)
+    told = [event.message for event in (*first, *again) if isinstance(event, agentcli.WarningEvent)]
+    assert [text for text in told if text.endswith(" turns")] == ["1 turns", "2 turns"]
+
+
+def test_a_setting_may_have_a_list_as_its_default(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        """
+        @settings
+        class Settings:
+            words: list[str] = ["prod"]
+            more: list[str] = ["a"]
+
+        @command("/words")
+        def words(ctx: Context) -> str:
+            ctx.settings.words.append("own")
+            return f"{ctx.settings.words + ctx.settings.more}"
+        """,
+    )
+    (folder(tmp_path).parent / "config.toml").write_text("[extensions.mine]\nmore = ['b']\n")
+    assert [play(tmp_path, prompt="/words")[-1].text for _ in range(2)] == ["['prod', 'own', 'b']"] * 2
+
+
+def test_an_import_is_tried_with_its_settings_and_each_fault_once(tmp_path: Path) -> None:
+    code = "@settings\nclass S:\n    url: str\n    most: int = 1\n"
+    lacks, bad = write(tmp_path, code, "lacks"), write(tmp_path, "1 / 0\n", "bad")
+    program = Program(tmp_path)
+    tried = program.run("extensions", "test", str(lacks))
+    assert (tried.code, tried.out.split("\n")[:2]) == (
+        1,
+        [
+            f"lacks  settings url, most ({lacks})",
+            "Extension lacks, settings: extensions.lacks.url is not set, and has no default.",
+        ],
+    )
+    failed = program.run("extensions", "test", str(bad))
+    assert (failed.code, failed.out.count("ZeroDivisionError")) == (1, 1)
 
 
 def test_a_setting_of_a_wrong_type_is_a_fault(tmp_path: Path) -> None:
