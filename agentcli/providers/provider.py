@@ -27,7 +27,7 @@ class Preset:
     """A server of a known program or service.
 
     `key_variable` is the environment variable of its key, empty for a local server. `start` is the command that starts
-    a local server.
+    a local server. `key_site` is the site that makes keys.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Preset:
     base_url: str
     key_variable: str = ""
     start: str = ""
+    key_site: str = ""
 
     @property
     def is_local(self) -> bool:

@@ -194,10 +194,11 @@ def log_in_to(name: Name, cwd: InFolder = "", trust: Trust = False) -> None:
     import asyncio
 
     from agentcli.features.mcp.server_login import log_in
+    from agentcli.system.browser_login import pasted_in
 
     program = _program(cwd, trust)
     server = _servers(program).to_log_in(name)
-    if asyncio.run(log_in(program, server, say, _pasted if sys.stdin.isatty() else None)):
+    if asyncio.run(log_in(program, server, say, pasted_in(say))):
         say(f"Logged in to {name}.")
     else:
         say(f"Server {name} asks for no login.")
@@ -213,26 +214,6 @@ def log_out_of(name: Name, cwd: InFolder = "") -> None:
     if not server.transport.has_login or not log_out(program, server):
         raise InputError(f"No login is stored for server {name}.")
     say(f"Forgot the login of {name}.")
-
-
-async def _pasted() -> str:
-    """Return the address that a person pastes on stdin."""
-    import asyncio
-
-    say("If the browser is on another machine, paste the address that it ends at here.")
-    loop = asyncio.get_running_loop()
-    typed: asyncio.Future[str] = loop.create_future()
-
-    def readable() -> None:
-        line = sys.stdin.readline().strip()
-        if line and not typed.done():
-            typed.set_result(line)
-
-    loop.add_reader(sys.stdin, readable)
-    try:
-        return await typed
-    finally:
-        loop.remove_reader(sys.stdin)
 
 
 def _program(cwd: str, trust: bool) -> Program:

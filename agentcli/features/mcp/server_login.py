@@ -6,28 +6,24 @@ import asyncio
 import contextlib
 import hashlib
 import os
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from agentcli.core.errors import InputError
-from agentcli.core.tasks import start_task
 from agentcli.features.mcp.config import ServerDefinition
 from agentcli.features.mcp.variables import MissingVariable, expanded
 from agentcli.system import probe
-from agentcli.system.browser import open_page
 from agentcli.system.key_store import KeyStore
 
 if TYPE_CHECKING:
     from agentcli.program.project import Project
+    from agentcli.system.browser_login import Pasted
 
 
 FILE = "mcp-tokens.json"
 """File in the state folder for logins without a keyring."""
-LOGIN_SECONDS = 300.0
-"""Seconds that the person has for a login."""
-_DONE = b"<!doctype html><title>agentcli</title><p>You are logged in. You may close this page."
 
 
 class LoginStore:
@@ -100,7 +96,7 @@ async def log_in(
     project: Project,
     server: ServerDefinition,
     say: Callable[[str], None],
-    pasted: Callable[[], Awaitable[str | None]] | None = None,
+    pasted: Pasted | None = None,
 ) -> bool:
     """Log in to a server in the browser; return False if it requires no login. Raises InputError if that fails.
 
@@ -109,18 +105,18 @@ async def log_in(
     """
     await asyncio.to_thread(import_module, "agentcli.features.mcp.tokens")
     from agentcli.features.mcp.tokens import CALLBACK, LoginPage, login
+    from agentcli.system.browser_login import answer, show
 
     server = _expanded(server, project.env)
     arrived: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    listening = await _listening(arrived, server.oauth.callback_port)
+    listening = await _listening(arrived, CALLBACK, server.oauth.callback_port)
     redirect = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}{CALLBACK}"
 
     async def open_url(url: str) -> None:
-        opened = await asyncio.to_thread(open_page, url, project.env)
-        say(f"{'Log in in your browser' if opened else 'Open this in a browser to log in'}: {url}")
+        await show(url, project.env, say)
 
     async def answered() -> str:
-        return await _answered(arrived, pasted)
+        return await answer(arrived, pasted)
 
     try:
         return await login(server, LoginStore(project, server), LoginPage(redirect, open_url, answered))
@@ -128,36 +124,15 @@ async def log_in(
         listening.close()
 
 
-async def _listening(arrived: asyncio.Future[str], port: int) -> asyncio.Server:
+async def _listening(arrived: asyncio.Future[str], path: str, port: int) -> asyncio.Server:
+    from agentcli.system.browser_login import listen
+
     try:
-        return await asyncio.start_server(_catcher(arrived), "127.0.0.1", port)
+        return await listen(arrived, path, port)
     except OSError as error:
         raise InputError(
             f"Can't use port {port} for the login: {os.strerror(error.errno or 0)}. Free it, or change callbackPort."
         ) from error
-
-
-async def _answered(arrived: asyncio.Future[str], pasted: Callable[[], Awaitable[str | None]] | None) -> str:
-    """Return the final address of the login, caught or pasted.
-
-    Raises InputError if the login was abandoned or took too long.
-    """
-    typing = start_task(pasted()) if pasted is not None else None
-    waited: set[asyncio.Future[Any]] = {arrived, typing} if typing is not None else {arrived}
-    try:
-        await asyncio.wait(waited, timeout=LOGIN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-        if arrived.done():
-            return arrived.result()
-        if typing is None or not typing.done():
-            raise InputError(f"No login within {LOGIN_SECONDS:g} s.")
-        text = typing.result()
-        if text is None:
-            raise InputError("The login was cancelled.")
-        return text
-    finally:
-        if typing is not None:
-            typing.cancel()
-            await asyncio.wait({typing})
 
 
 def _expanded(server: ServerDefinition, env: Mapping[str, str]) -> ServerDefinition:
@@ -165,29 +140,6 @@ def _expanded(server: ServerDefinition, env: Mapping[str, str]) -> ServerDefinit
         return expanded(server, env)
     except MissingVariable as error:
         raise InputError(f"Server {server.name} {error}.") from error
-
-
-def _catcher(arrived: asyncio.Future[str]) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any]:
-    """Return a connection handler that catches the login's final address."""
-
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            with contextlib.suppress(
-                ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError
-            ):
-                head = await reader.readuntil(b"\r\n\r\n")
-                target = head.split(b" ", 2)[1].decode("latin-1")
-                if target.startswith("/callback?") and not arrived.done():
-                    arrived.set_result(target)
-                length = str(len(_DONE)).encode()
-                writer.write(
-                    b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: " + length + b"\r\n\r\n" + _DONE
-                )
-                await writer.drain()
-        finally:
-            writer.close()
-
-    return connected
 
 
 def vault_key(server: ServerDefinition) -> str:

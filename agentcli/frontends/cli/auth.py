@@ -1,4 +1,4 @@
-"""`agentcli auth`: stored keys of providers."""
+"""`agentcli auth`: stored keys of providers, typed or from a login."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 Provider = Annotated[
     str,
     typer.Argument(
-        metavar="PROVIDER", help="anthropic, google, openai, or a configured provider; brave or tavily for web search"
+        metavar="PROVIDER",
+        help="anthropic, google, openai, openrouter or another provider; brave or tavily for web search",
     ),
 ]
 
@@ -34,6 +35,21 @@ def set_key(
     stored_keys.set_key(provider, account, untried)
 
 
+@app.command("login")
+def log_in(
+    provider: Annotated[str, typer.Argument(metavar="PROVIDER", help="openrouter")],
+    account: Account = "",
+) -> None:
+    """Log in to a provider in your browser.
+
+    The key that it gives is stored as by `set`. Over ssh, paste the address that the browser ends at.
+    For providers without a login, this says where to make a key.
+    """
+    from agentcli.frontends.cli import stored_keys
+
+    stored_keys.sign_in(provider, account)
+
+
 @app.command("list")
 def list_keys() -> None:
     """List providers and where their keys come from."""
@@ -42,6 +58,7 @@ def list_keys() -> None:
     stored_keys.list_keys()
 
 
+@app.command("logout")
 @app.command("remove")
 def remove_key(provider: Provider, account: Account = "") -> None:
     """Remove a stored key."""

@@ -10,7 +10,7 @@ from agentcli.core.text.words import is_slip
 from agentcli.frontends.cli.completion import command_paths
 from agentcli.frontends.cli.other_names import command_for
 
-_KEYS = "`agentcli auth set` stores a key, `agentcli auth remove` removes it."
+_KEYS = "`agentcli auth set` stores a key, `agentcli auth login openrouter` gets one in the browser, `agentcli auth remove` removes it."
 _INSTALLED = "`agentcli update` updates it; `agentcli help start` says how to install and remove it."
 _PARTS = "`agentcli plugins` and `agentcli extensions` add, list and remove them. " + _INSTALLED
 _ONE_PROMPT = "`agentcli -p PROMPT` answers one prompt."

@@ -198,7 +198,7 @@ _GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "acp": ("agentcli.frontends.cli.acp:acp", "Serve an editor over the Agent Client Protocol."),
     },
     "Models and money": {
-        "auth": ("agentcli.frontends.cli.auth:app", "Store, list and remove API keys."),
+        "auth": ("agentcli.frontends.cli.auth:app", "Log in to a provider; store, list and remove API keys."),
         "models": ("agentcli.frontends.cli.models:list_models", "List models with context window and price."),
         "stats": ("agentcli.features.costs.command_line:app", "Show tokens and cost of sessions."),
         "context": ("agentcli.frontends.cli.context:app", "Inspect and compare the use of the context window."),

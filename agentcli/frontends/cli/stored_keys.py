@@ -14,7 +14,7 @@ from agentcli.program.command_line.printing import Column, print_table
 from agentcli.program.keys import checked, try_key
 from agentcli.program.options import Options
 from agentcli.program.program import Program
-from agentcli.providers.registry import SERVERS
+from agentcli.providers.registry import PROVIDERS, SERVERS
 from agentcli.providers.settings import BUILT_IN, ProviderSettings, key_variables
 from agentcli.system.key_store import KeyStore, checked_account, entry_of
 
@@ -24,17 +24,32 @@ def set_key(provider: str, account: str, untried: bool) -> None:
     account = account and checked_account(account)
     program = program_of(Options())
     settings = _settings(program, provider)
-    variables = key_variables(settings)
-    if not variables:
+    if not key_variables(settings):
         raise UsageError(f"Set api_key_env in [providers.{provider}] first: it names the key's variable.")
     key = checked(getpass(f"Key for {provider} (hidden): ") if sys.stdin.isatty() else sys.stdin.read())
     if not untried and (reason := try_key(settings, key, program.given_env)):
         print(f"note: the key could not be checked: {reason}", file=sys.stderr)
+    _store(program, settings, account, key)
+
+
+def sign_in(provider: str, account: str) -> None:
+    """Log in to a provider in the browser, and store the key that it gives."""
+    from agentcli.frontends.cli.signing_in import new_key, require_login
+
+    account = account and checked_account(account)
+    program = program_of(Options())
+    settings = _settings(program, provider)
+    require_login(settings)
+    _store(program, settings, account, checked(new_key(settings, program.given_env, say)))
+
+
+def _store(program: Program, settings: ProviderSettings, account: str, key: str) -> None:
+    provider = settings.name
     store = KeyStore(program.dirs.config)
     place = store.set(entry_of(provider, account), key)
     named = f"{provider}, account {account}," if account else provider
     say(f"Stored the key for {named} in {'the keyring' if place == 'keyring' else store.path}.")
-    if not account and (found := [name for name in variables if program.given_env.get(name)]):
+    if not account and (found := [name for name in key_variables(settings) if program.given_env.get(name)]):
         print(f"note: {found[0]} is set in the environment and is used instead.", file=sys.stderr)
 
 
@@ -48,7 +63,7 @@ def list_keys() -> None:
         variable = next((each for each in key_variables(settings) if program.given_env.get(each)), "")
         stored = {"keyring": "keyring", "file": "keys.json"}.get(places.get(name, ""), "")
         accounts = ", ".join(store.accounts(name))
-        if settings.kind or variable or stored or accounts:  # a search engine that nobody uses is no news
+        if name in SERVERS or name in program.models.providers or variable or stored or accounts:
             rows.append([name, (variable and f"{variable} (environment)") or stored or "none", stored, accounts])
     print_table((Column("provider", style="bold"), Column("key in use"), Column("stored in"), Column("accounts")), rows)
 
@@ -58,6 +73,10 @@ def remove_key(provider: str, account: str) -> None:
     program = program_of(Options())
     KeyStore(program.dirs.config).remove(entry_of(provider, account))
     say(f"Removed the key for {provider}{account and f', account {account}'}.")
+    from agentcli.frontends.cli.signing_in import KEYS_STAY
+
+    if provider in KEYS_STAY:
+        say(KEYS_STAY[provider])
 
 
 def _settings(program: Program, provider: str) -> ProviderSettings:
@@ -70,7 +89,7 @@ def _settings(program: Program, provider: str) -> ProviderSettings:
 
 def _providers(program: Program) -> dict[str, ProviderSettings]:
     return {
-        **{name: BUILT_IN[name] for name in SERVERS},
+        **{name: one for name, one in BUILT_IN.items() if PROVIDERS[one.kind].takes_key},
         **{one.name: one for one in WebSearch().keyed()},
         **program.models.providers,
     }

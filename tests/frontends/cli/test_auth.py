@@ -62,13 +62,13 @@ def test_a_provider_that_does_not_exist_is_refused_with_those_that_do() -> None:
 def test_the_help_names_every_provider_with_keys(capsys: pytest.CaptureFixture[str]) -> None:
     invoke(["auth", "set", "--help"])
     listed = " ".join(capsys.readouterr().out.split())
-    assert f"{', '.join(SERVERS)}, or a configured provider" in listed
+    assert f"{', '.join(SERVERS)}, openrouter or another provider" in listed
 
 
-def test_an_account_of_a_search_engine_stands_in_a_row_of_its_own(
+def test_a_service_that_needs_no_table_stands_in_the_list_once_it_has_a_key(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for provider, account in (("openai", "own"), ("brave", "work")):
+    for provider, account in (("openai", "own"), ("brave", "work"), ("openrouter", "work")):
         monkeypatch.setattr("sys.stdin", io.StringIO("secret"))
         set_key(provider, account, untried=True)
     capsys.readouterr()
@@ -76,4 +76,5 @@ def test_an_account_of_a_search_engine_stands_in_a_row_of_its_own(
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["brave", "none", "work"] in rows
     assert ["openai", "none", "own"] in rows
-    assert not [row for row in rows if row[0] == "tavily"]
+    assert ["openrouter", "none", "work"] in rows
+    assert not [row for row in rows if row[0] in ("tavily", "groq", "ollama")]

@@ -1,0 +1,139 @@
+"""Sign in to a provider in the browser, by the way that it documents for other programs: OpenRouter's, with PKCE."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import secrets
+import urllib.error
+import urllib.request
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Mapping
+from http.client import HTTPException
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from agentcli import __version__
+from agentcli.core.errors import InputError, in_words
+from agentcli.core.sanitise import safe_line
+from agentcli.providers.reachability import NoRedirect, bare, within
+from agentcli.providers.registry import PRESETS, PROVIDERS
+from agentcli.providers.settings import ProviderSettings, address
+from agentcli.system.browser_login import LOGIN_SECONDS, Pasted, answer, listen, pasted_in, show
+
+SECONDS = 30.0
+"""Time limit of exchanging the code for a key."""
+_BODY = 100_000
+"""Maximum bytes of the answer."""
+KEYS_STAY: Mapping[str, str] = {
+    "openrouter": "The key itself is valid until you delete it at openrouter.ai/settings/keys: programs cannot revoke it."
+}
+"""The providers that one can sign in to, with what becomes of a removed key."""
+_PLANS = " Claude plans (Pro, Max) may not be used by other programs; see `agentcli help models`."
+
+
+def require_login(settings: ProviderSettings) -> None:
+    """Raise InputError with where to make a key if a provider documents no login for other programs."""
+    name = settings.name
+    if name in KEYS_STAY:
+        return
+    preset, vendor = PRESETS[name][1] if name in PRESETS else None, PROVIDERS.get(name)
+    title = preset.title if preset else vendor.title if vendor else name
+    if preset and preset.is_local:
+        raise InputError(f"{title} runs on this machine and needs no key.")
+    place = vendor.key_advice[1] if vendor else f"at {preset.key_site}" if preset else "on its site"
+    raise InputError(
+        f"agentcli can log in only to {', '.join(KEYS_STAY)}. For {title}, make an API key {place}, then run"
+        f" `agentcli auth set {name}`.{_PLANS if name == 'anthropic' else ''}"
+    )
+
+
+def new_key(
+    settings: ProviderSettings, env: Mapping[str, str], say: Callable[[str], None], seconds: float = LOGIN_SECONDS
+) -> str:
+    """Let the person log in in the browser, and return the new key. Raises InputError if that fails."""
+    root = bare(address(settings, env))
+    verifier, path = secrets.token_urlsafe(48), f"/callback/{secrets.token_urlsafe(24)}"
+    code = asyncio.run(_code(root, verifier, path, env, say, pasted_in(say), seconds))
+    return exchanged(root, code, verifier)
+
+
+async def _code(
+    root: str,
+    verifier: str,
+    path: str,
+    env: Mapping[str, str],
+    say: Callable[[str], None],
+    pasted: Pasted | None,
+    seconds: float,
+) -> str:
+    """Return the code that the login ends with.
+
+    The state is a part of the callback's path: the service documents no parameter that it sends back.
+    """
+    arrived: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    listening = await listen(arrived, path)
+    try:
+        callback = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}{path}"
+        await show(_page(root, callback, verifier), env, say)
+        return code_of(await answer(arrived, pasted, seconds), path)
+    finally:
+        listening.close()
+
+
+def _page(root: str, callback: str, verifier: str) -> str:
+    digest = hashlib.sha256(verifier.encode()).digest()
+    challenge = urlsafe_b64encode(digest).rstrip(b"=").decode()
+    query = {"callback_url": callback, "code_challenge": challenge, "code_challenge_method": "S256"}
+    return urlsplit(root)._replace(path="/auth", query=urlencode(query), fragment="").geturl()
+
+
+def code_of(text: str, path: str) -> str:
+    """Return the code of a login's final address, or a code that was pasted alone.
+
+    Raises InputError if the address belongs to another login or contains no code.
+    """
+    text = text.strip()
+    if "/" not in text and "?" not in text and " " not in text:
+        return text
+    parts = urlsplit(text)
+    if not secrets.compare_digest(parts.path.encode(), path.encode()):
+        raise InputError("The login failed: this address belongs to another login. Start again.")
+    found = {name: values[0] for name, values in parse_qs(parts.query).items()}
+    if "code" not in found:
+        why = found.get("error_description") or found.get("error") or "the address contains no code"
+        raise InputError(f"The login failed: {safe_line(why)[:200]}.")
+    return found["code"]
+
+
+def exchanged(root: str, code: str, verifier: str) -> str:
+    """Exchange the code for a key. Raises InputError, never with the code or the service's own text."""
+    body = json.dumps({"code": code, "code_verifier": verifier, "code_challenge_method": "S256"}).encode()
+    headers = {"User-Agent": f"agentcli/{__version__}", "Content-Type": "application/json"}
+    host = urlsplit(root).hostname
+    try:
+        request = urllib.request.Request(f"{root}/auth/keys", body, headers)
+        answered: Any = json.loads(within(SECONDS, lambda: _sent(request)))
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code == 403:
+            raise InputError(
+                "The login failed: the code is wrong, too old or already used. Run `agentcli auth login` again."
+            ) from None
+        raise InputError(f"The login failed: {host} answered {error.code}.") from None
+    except OSError as error:
+        inner = getattr(error, "reason", None)
+        why = in_words(inner if isinstance(inner, OSError) else error)
+        raise InputError(f"The login failed: can't reach {host} ({why}).") from None
+    except (ValueError, RecursionError, HTTPException):
+        answered = None
+    key = answered.get("key") if isinstance(answered, dict) else None
+    if not isinstance(key, str):
+        raise InputError(f"The login failed: {host} answered without a key.")
+    return key
+
+
+def _sent(request: urllib.request.Request) -> bytes:
+    with urllib.request.build_opener(NoRedirect).open(request, timeout=SECONDS) as reply:
+        return bytes(reply.read(_BODY))
