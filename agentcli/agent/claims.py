@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import takewhile
 from typing import Literal
 
 from agentcli.core.dataclass import dataclass
@@ -35,6 +36,9 @@ class Words:
     verified: str
     fixed: str
     open: str
+    """Words that retract every claim of their clause."""
+    later: str = r"(?!)"
+    """Words that retract what their part of the clause says, and what follows: a condition, a plan, another place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +56,22 @@ class Receipt:
 NO_RECEIPT = Receipt()
 
 
-_PATHS = r"`[^`\n]*[/.][^`\n]*`"
+_SPAN = r"`[^`\n]+`"
+_PATH = r"[^`\s]*[/.][^`\s]*"
 LANGUAGES = {
     "English": Words(
         "test pass green clean success verif fixed resolved works error issue lint build compil check",
         r"\b(?:tests?|specs?|suites?|e2e|pytest|vitest|jest)\b(?!-)",
         r"\b(?:builds?|compil(?:es?|ed|ation)|bundles)\b",
-        r"\b(?:lint(?:er|ers|ing|s)?|eslint|ruff|mypy|pyright|clippy|vet|type[- ]?check(?:s|er|ing)?|types|typescript|tsc|format(?:ting)?|prettier)\b",
-        r"\b(?:pass|passes|passed|passing|green|clean|cleanly|succeeds?|succeeded|success(?:ful|fully)?|OK|no (?:new |lint(?:er)? |type |compile |build )*(?:errors|issues|warnings|problems|findings)|"
+        r"\b(?:lint(?:er|ers|ed|ing|s)?|eslint|ruff|mypy|pyright|clippy|vet|type[- ]?check(?:s|er|ing)?|types|typescript|tsc|format(?:ting)?|prettier)\b",
+        r"\b(?:pass|passes|passed|passing|green|clean(?! (?:up|out|any|the|existing)\b)|cleanly|succeeds?|succeeded|success(?:ful|fully)?|OK|no (?:new |lint(?:er)? |type |compile |build )*(?:errors|issues|warnings|problems|findings)|"
         r"(?:without|zero|0) (?:any |lint )?(?:errors|issues|warnings|failures))\b",
         r"\bI(?:['’]ve| have)? (?:\w+ly )?(?:verified|tested)\b|(?:^|\b(?:and|all|fully|now|been|is|are|was|were) )(?:verified|tested)\b(?! (?:by|with) (?:you|hand))",
         r"^(?:(?:all|it|this|that|now|everything)(?: is| are|['’]s) )?(?:now )?(?:fixed|resolved)(?=[.!,;: ]|$)|\b(?:is|are|has been|have been) (?:now )?(?:fixed|resolved)\b|\bnow works\b|\bworks (?:now|again|correctly|as expected)\b",
-        r"n['’]t\b|\b(?:not|never|cannot|except|fail(?:s|ed|ing|ures?)?|broken|errors? (?:in|remain)|should|would|will|['’]ll|could|might|must|need(?:s|ed)? to|to (?:make|get|see|check|confirm|verify)|ensure[sd]?|make sure|"
-        r"until|once|when(?:ever)?|if|unless|before|so that|so the|want|let me|skipped|waiting|running|pending|todo|unverified|untested|pre-existing|previously|baseline|remain(?:s|ing)?|"
-        r"(?<![:.\-])CI|pipelines?|workflows?|GitHub|PR|jobs?|agents?|criteri\w+|one|some|most|half|given|test plan|verify that|tests? that|expect\w*)\b",
+        r"n['’]t\b|\b(?:not|never|cannot|except|fail(?:s|ed|ing|ures?)?|broken|errors? (?:in|remain)|skipped|unverified|untested|pre-existing|previously|baseline|remain(?:s|ing)?|"
+        r"one|some|most|half|given|test plan|verify that|tests? that|expect\w*)\b|\b(\d+)\s*/\s*(?!\1\b)\d+ tests?\b",
+        r"\b(?:should|would|will|['’]ll|could|might|must|need(?:s|ed)? to|to (?:make|get|see|check|confirm|verify)|ensure[sd]?|make sure|until|once|when(?:ever)?|if|unless|before|so that|so the|want|let me|"
+        r"waiting|running|pending|todo|(?<![:.\-])CI|(?:pipelines?|workflows?|jobs?|agents?)(?! tests?\b)|GitHub|PR|criteri\w+)\b",
     ),
     "German": Words(
         "besteh bestanden grün erfolg sauber fehler geprüft verifiziert getestet behoben repariert funktioniert durchgelaufen",
@@ -176,10 +182,10 @@ _FIGURES = r"\b\d[\d,]* (?:\w+ )?(?:tests? )?(?:pass(?:ed|ing|es)?\b)|\b(\d+)\s*
 _MARKED = r"(?i)^\W*(?:\d+ |all |unit |type ?)*(?:tests?|specs?|builds?|lint(?:ing)?|(?:type ?)?check)(?: pass(?:ed|ing)?)?\W{0,6}[✅✓✔]"
 """A subject with a mark in a list or table."""
 _NO_FAILURES = r"(?i)\b(?:0|no|zero|without(?: any)?) (?:new |tests? )*fail(?:ed|ures?|ing)?\b"
-_CHECKS = r"(?i)\b(?:all|every) (?:\w+ ){0,3}checks?\b|\bchecks all\b"
-_CLAUSES = r"(?<=[.!?;])\s+|[。！？；\n]|,? (?:but|however|although|aber|mais|pero) |\s[—–]\s(?!all )"
-_CODE = r"(?s)```.*?(?:```|\Z)|^\s*>.*$"
-_LIST_MARKS = r"^[\s>*#\-•|\d.)(\[\]x✅✓✔☑]*"
+_CHECKS = r"(?i)\b(?:all|every) (?:\w+ ){0,3}checks?\b|\bchecks all\b|^checks\b"
+_CLAUSES = r"(?<=[.!?;])\s+|[。！？；\n]|,? (?:but|however|although|aber|mais|pero) |\s[—–]\s(?!all |(?:also |now |both )?(?:pass|green|clean|succe))"
+_CODE = r"(?s)```.*?(?:```|\Z)|^[^\S\n]*>[^\n]*$"
+_LIST_MARKS = r"^(?:[\s>*#\-•|.)(\[\]x✅✓✔☑]|\d+[.)])*"
 
 
 def claims(text: str) -> frozenset[Kind]:
@@ -195,7 +201,11 @@ def _clauses(text: str) -> Iterator[str]:
     plain = re.sub(_CODE, "\n", text, flags=re.MULTILINE)
     for clause in re.split(_CLAUSES, plain.replace("*", "").replace("__", "")):
         if clause.strip() and not clause.rstrip().endswith("?"):
-            yield re.sub(_NO_FAILURES, "passed", re.sub(_PATHS, "_", clause)).strip()
+            yield re.sub(_NO_FAILURES, "passed", re.sub(_SPAN, _pathless, clause)).strip()
+
+
+def _pathless(span: re.Match[str]) -> str:
+    return re.sub(_PATH, "_", span.group())
 
 
 def _claimed(clause: str, spoken: Sequence[str]) -> Iterator[Kind]:
@@ -205,21 +215,30 @@ def _claimed(clause: str, spoken: Sequence[str]) -> Iterator[Kind]:
     for name in spoken:
         if not (parts := _patterns(name)).any.search(words) or parts.open.search(words):
             continue
-        success = parts.success.search(words) or (name == "English" and re.search(_MARKED, clause))
-        found |= {kind for kind, subject in parts.subjects if success and subject.search(words)}
-        found |= {kind for kind, phrase in parts.phrases if phrase.search(words)} - ({"fixed"} if listed else set())
-    if not found and "English" in spoken and not _patterns("English").open.search(words):
-        if re.search(_FIGURES, words):
+        said = _before(parts.later, words)
+        success = parts.success.search(said) or (name == "English" and said and re.search(_MARKED, clause))
+        found |= {kind for kind, subject in parts.subjects if success and subject.search(said)}
+        found |= {kind for kind, phrase in parts.phrases if phrase.search(said)} - ({"fixed"} if listed else set())
+    if not found and "English" in spoken and not (english := _patterns("English")).open.search(words):
+        said = _before(english.later, words)
+        if re.search(_FIGURES, said):
             found.add("tests")
-        elif re.search(_CHECKS, words) and _patterns("English").success.search(clause):
+        elif re.search(_CHECKS, said) and english.success.search(said):
             found.add("checks")
     yield from sorted(found)
+
+
+def _before(later: re.Pattern[str], words: str) -> str:
+    """Return the parts of a clause before the first that is a condition, a plan or about another place."""
+    parts = re.split(r"(, | and )", words)
+    return "".join(takewhile(lambda part: not later.search(part), parts))
 
 
 @dataclass(frozen=True, slots=True)
 class _Patterns:
     any: re.Pattern[str]
     open: re.Pattern[str]
+    later: re.Pattern[str]
     success: re.Pattern[str]
     subjects: tuple[tuple[Kind, re.Pattern[str]], ...]
     phrases: tuple[tuple[Kind, re.Pattern[str]], ...]
@@ -236,6 +255,7 @@ def _patterns(name: str) -> _Patterns:
     return _Patterns(
         compiled(every),
         compiled(words.open),
+        compiled(words.later),
         compiled(words.success),
         (("tests", compiled(words.tests)), ("build", compiled(words.build)), ("lint", compiled(words.lint))),
         (("verified", compiled(words.verified)), ("fixed", compiled(words.fixed))),

@@ -109,8 +109,10 @@ def _parts(step: Step) -> Iterator[_Part]:
     strict = re.search(r"\bset -\w*e|pipefail", step.command) is not None
     whole = step.exit is not None
     last_pipe = len(found) - len(step.parts)
+    away = False
     for at, (words, after) in enumerate(found):
-        edits = _edits(words, after)
+        away = _is_away(words[-1]) if words[0] == "cd" else away
+        edits = "" if away else _edits(words, after)
         kinds = EVERY if _by_hook(words, step.output) else kinds_of(words)
         if not kinds:
             if edits:
@@ -124,9 +126,10 @@ def _parts(step: Step) -> Iterator[_Part]:
             exit = None
         # A failure that tests report beside a linter is not the linter's.
         others = tested and summary is False and "tests" not in kinds
-        yield _Part(
-            shlex.join(words), kinds, None if others and exit is None else _verdict(exit, summary, step.output), edits
-        )
+        passed = None if others and exit is None else _verdict(exit, summary, step.output)
+        # Tests that fail were built.
+        failing = passed is False and summary is False and "tests" in kinds and kinds != EVERY
+        yield _Part(shlex.join(words), kinds - {"build"} if failing else kinds, passed, edits)
     if not any(kinds_of(words) or _by_hook(words, step.output) for words, _ in found) and summary is not None:
         if words_of_run := [words for words, _ in found if not only_shows(words)]:
             yield _Part(shlex.join(words_of_run[0]), frozenset({"tests", "checks"}), summary)
@@ -135,6 +138,11 @@ def _parts(step: Step) -> Iterator[_Part]:
 
 
 _PIPE_CLOSED = 141
+
+
+def _is_away(folder: str) -> bool:
+    """Return True for a folder whose files no check of the workspace reads."""
+    return folder.startswith("$") or not _matters(folder.rstrip("/") + "/_")
 
 
 def _by_hook(words: Sequence[str], output: str) -> bool:
