@@ -19,6 +19,7 @@ from agentcli.core.record import SCHEMA, Checkpoint, Compaction, Failure, Featur
 from agentcli.core.sanitise import harmful
 from agentcli.core.subagent_result import FILES, SPENT, changed_files, spent
 from agentcli.core.text.words import ago as in_words
+from agentcli.core.text.words import labelled
 
 PENDING = "pending.json"
 """File in a session's `checkpoints` folder that describes an unfinished change of files."""
@@ -249,7 +250,7 @@ def title_of_fork(title: str) -> str:
 def first_title(message: Message) -> str:
     """Make a title from a prompt: its first line, cut at a word."""
     text = message.text or " ".join(part.path for part in message.parts if isinstance(part, File))
-    line = next((line for line in text.splitlines() if line.strip()), "")
+    line = labelled(next((line for line in text.splitlines() if line.strip()), ""))
     title = " ".join("".join(letter if letter.isprintable() else " " for letter in line).split())
     if len(title) <= TITLE_LENGTH:
         return title

@@ -1,4 +1,4 @@
-"""Words for people: counts, elapsed times, names like an unknown one, a slash command and its argument."""
+"""Words for people: counts, elapsed times, names like an unknown one, a slash command and its argument, pasted images."""
 
 from __future__ import annotations
 
@@ -24,6 +24,17 @@ def name_and_argument(line: str) -> tuple[str, str]:
     """Return the name and the argument of a line `/name argument`; either may be empty."""
     name, *rest = line.strip().removeprefix("/").split(None, 1) or [""]
     return name, rest[0].strip() if rest else ""
+
+
+PASTED = "pictures"
+"""Folder of the images that were pasted, each named after its content."""
+_PASTED = re.compile(rf"""(?:@"[^"\n]*|@?[^\s"']*)/{PASTED}/([0-9a-f]{{12}})\.(?:png|jpg|gif|webp)"?""")
+
+
+def labelled(text: str) -> str:
+    """Return a text with `[Image #1]` for the path of the first image that was pasted, and so on."""
+    numbers: dict[str, int] = {}
+    return _PASTED.sub(lambda found: f"[Image #{numbers.setdefault(found[1], len(numbers) + 1)}]", text)
 
 
 NEAREST = 3

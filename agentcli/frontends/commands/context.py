@@ -12,7 +12,7 @@ from agentcli.core.errors import InputError, UsageError
 from agentcli.core.event import Event, Recorded
 from agentcli.core.message import Message, ToolResult
 from agentcli.core.record import Pin
-from agentcli.core.text.words import plural
+from agentcli.core.text.words import labelled, plural
 from agentcli.frontends.commands.base import CommandContext, terminal_command
 from agentcli.frontends.commands.outputs import Drawn
 from agentcli.frontends.terminal.dialogs.dialogs import Filter
@@ -208,7 +208,7 @@ def _beginning(session: AgentSession, seq: int) -> str:
 
 
 def _line(words: str) -> str:
-    return " ".join(words.split())[:200]
+    return " ".join(labelled(words).split())[:200]
 
 
 def _seq(number: str) -> int | None:

@@ -691,7 +691,8 @@ def test_a_picture_on_the_clipboard_is_attached_by_a_key_or_by_an_empty_paste(tm
     (programs / "wl-paste").chmod(0o755)
     with preview(tmp_path, WAYLAND_DISPLAY="wayland-0", PATH=f"{programs}:/usr/bin:/bin") as t:
         t.send(f"see{key}", until="> see [Image #1]")
-        t.send("now\r", until=f"@{tmp_path}/pictures/"[:60])
+        t.send("now\r", until="Image #1 · damaged")
+        assert "> see [Image #1] now" in "\n".join(t.screen())
     (saved,) = (tmp_path / "state" / "agentcli" / "pictures").iterdir()
     assert saved.read_bytes().startswith(b"\x89PNG")
 

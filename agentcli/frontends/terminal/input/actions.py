@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentcli.core.errors import INTERRUPTED, AgentError
-from agentcli.core.text.words import plural
+from agentcli.core.text.words import PASTED, plural
 from agentcli.frontends.terminal.console import Console
 from agentcli.frontends.terminal.dispatch import Repl
 from agentcli.frontends.terminal.input import clipboard
@@ -220,6 +220,6 @@ class DraftActions:
         if self._folder is None:
             return
         try:
-            self._editor.attach(await clipboard.save_picture(self._folder / "pictures"))
+            self._editor.attach(await clipboard.save_picture(self._folder / PASTED))
         except AgentError as error:
             self._console.notice(str(error))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from agentcli.context.tokens.counter import dimensions, image_tokens
 from agentcli.context.window import is_reference, kept
 from agentcli.core.images import ENDINGS
 from agentcli.core.message import GOES_ON, File, Image, Message, Text
 from agentcli.core.sanitise import safe
-from agentcli.core.text.words import plural
+from agentcli.core.text.words import labelled, plural
 from agentcli.frontends.terminal.render.pieces import Attached, Note, UserMessage
 
 
@@ -21,23 +21,25 @@ def user_message(typed: str) -> tuple[UserMessage | Note, ...]:
     """
     large = kept(typed)
     if large is None:
-        return (UserMessage(safe(typed)),)
+        return (UserMessage(safe(labelled(typed))),)
     note = f"Too large to send whole: kept in {large.path}; its first and last lines are sent."
     return UserMessage(safe(large.beginning), lines=large.lines), Note("act", safe(note))
 
 
 def attached(message: Message) -> Iterator[Attached]:
     """Yield the files, folders, pictures and skills of a prompt."""
+    paths = [part.path for part in message.parts if isinstance(part, Image | File)]
+    pasted = [path for path in paths if labelled(path) != path]
     for part in message.parts:
         match part:
             case Image(path=path):
-                yield Attached(path or "image", _picture(part))
+                yield Attached(_name(path, pasted) or "image", _picture(part))
             case File("inode/directory", path, text):
                 yield Attached(path, plural(len(text.splitlines()), "entry"))
             case File("application/octet-stream", path):
                 yield Attached(path, "binary: its content is not sent")
             case File(mime, path) if mime in ENDINGS:
-                yield Attached(path, "damaged: it is not sent")
+                yield Attached(_name(path, pasted), "damaged: it is not sent")
             case File(path=path, text=text) if is_reference(text):
                 yield Attached(path, "large: its first and last lines are sent")
             case File(path=path, text=text) if text.endswith(GOES_ON):
@@ -48,6 +50,10 @@ def attached(message: Message) -> Iterator[Attached]:
                 yield Attached(f"{found[1]} {found[2]}", plural(len(text.splitlines()), "line"))
             case _:
                 pass
+
+
+def _name(path: str, pasted: Sequence[str]) -> str:
+    return f"Image #{pasted.index(path) + 1}" if path in pasted else path
 
 
 def _picture(image: Image) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.event import seconds_left
 from agentcli.core.sanitise import safe
-from agentcli.core.text.words import plural
+from agentcli.core.text.words import labelled, plural
 from agentcli.frontends.terminal.render.calls import called, in_one_line
 from agentcli.frontends.terminal.render.frame import Edit, Live, Panel, Size
 from agentcli.frontends.terminal.render.input_box import dialog_lines, input_lines, lowest
@@ -135,7 +135,7 @@ def _around(state: State, size: Size, theme: Theme) -> list[str]:
     ]
     for n, (when, text) in enumerate(waiting, 1):
         hint = " · ↑ edit" if n == len(waiting) and size.columns >= BAR_FROM else ""
-        line = clip(f"  {when}: {_one_line(text)}", size.columns - 1 - len(hint))
+        line = clip(f"  {when}: {_one_line(labelled(text))}", size.columns - 1 - len(hint))
         lines.append(theme.paint("dim", line + hint))
     if state.notice:
         lines += [theme.paint("warn", clip(row, size.columns - 1)) for row in state.notice.split("\n")]

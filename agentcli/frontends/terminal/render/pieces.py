@@ -28,7 +28,7 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """A file, folder or image attached to a prompt: its path, and its size as text."""
+    """A file, folder or image attached to a prompt: its path or label, and its size as text."""
 
     path: str
     size: str

@@ -14,6 +14,7 @@ from agentcli.core.record import Compaction, Failure, Prune, Record, Settings
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.core.subagent_result import calls_of
 from agentcli.core.text.terminal import shown
+from agentcli.core.text.words import labelled
 from agentcli.frontends.terminal.render.attached import attached
 from agentcli.frontends.terminal.render.calls import called
 from agentcli.frontends.terminal.render.markdown_blocks import Blocks
@@ -99,7 +100,7 @@ def _rows(text: str) -> tuple[str, ...]:
 
 def _prompt(message: Message) -> Iterator[Piece]:
     if message.text.strip():
-        yield UserMessage(safe(message.typed), whole=True)
+        yield UserMessage(safe(labelled(message.typed)), whole=True)
         if message.typed != message.text:
             yield Printed(tuple(safe(message.text).split("\n")))
         yield from attached(message)
