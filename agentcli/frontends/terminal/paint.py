@@ -138,6 +138,8 @@ class Painter:
         if asks and log is self.log and log.asks:
             log.sent(Paint(row, 0, (), 0, size.columns, (), time.monotonic()))
             erasure += f"{ASK_WIDTH}\r"
+        else:
+            log.reset()  # the caller or another program writes next, from here on
         self._write(erasure)
         return again
 

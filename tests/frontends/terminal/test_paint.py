@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from agentcli.frontends.terminal.paint import Painter, folds
 from agentcli.frontends.terminal.paint_log import rows
 from agentcli.frontends.terminal.render.frame import Size
+from agentcli.frontends.terminal.render.pieces import Note
 from agentcli.system.cells import ESCAPE, chop, width
 from tests.tables import each_row
 
@@ -185,6 +186,20 @@ def test_a_screen_that_cuts_lines_off_loses_only_the_live_ones() -> None:
     screen.resize(ROWS, 10)
     painter.refold(Size(10, ROWS), False)
     assert [row.rstrip() for row in screen.display if row.strip()] == ["printed"]
+
+
+def test_what_another_program_wrote_since_an_erasure_stays() -> None:
+    screen = pyte.Screen(COLUMNS, ROWS)
+    write = pyte.Stream(screen).feed
+    painter, size = Painter(write), Size(COLUMNS, ROWS)
+    painter.check()
+    painter.paint(["printed"], ["-", "> draft"], (1, 2), size, pieces=[(Note("act", "printed"), 1)])
+    painter.refold(size, True)
+    write("$ ls\r\na.py\r\n$ fg\r\n")
+    for _ in range(2):
+        painter.paint([], ["-", "> draft"], (1, 2), size)
+        painter.refold(size, True)
+    assert [row.strip() for row in screen.display if row.strip()] == ["printed", "$ ls", "a.py", "$ fg"]
 
 
 @each_row(

@@ -92,8 +92,9 @@ def draw(state: State, edit: Edit, size: Size, look: Look, unfinished: Sequence[
         status = status_line(state.status, size.columns, look.theme)
         low, (row, column) = input_lines(edit, size, look.theme, status)
         low, cursor = lowest([*above, *low], (len(above) + row, column), room)
-    busy = _busy(state, size, look, now, bool(unfinished))
-    high = [*unfinished, *busy][-max(room - len(low), 0) :] if room > len(low) else []
+    calls = _waiting(state.reads, size.columns, look)
+    busy = _busy(state, size, look, now, bool(calls or unfinished))
+    high = [*calls, *unfinished, *busy][-max(room - len(low), 0) :] if room > len(low) else []
     return Live((*high, *low), (len(high) + cursor[0], cursor[1]))
 
 
@@ -210,8 +211,7 @@ def _progress(doing: str, work: Work, now: float, columns: int) -> str:
 
 def _running(state: State, size: Size, look: Look, now: float) -> list[str]:
     running, theme = state.running, look.theme
-    lines = _waiting(state.reads, size.columns, look)
-    lines += [""] if running and not state.reads and (state.printed is not Called or state.bodied) else []
+    lines = [""] if running and not state.reads and (state.printed is not Called or state.bodied) else []
     for one in running[:RUNNING_ROWS]:
         lines += running_lines(one, size.columns, look, now, RUNNING_OUTPUT)
     if len(running) > RUNNING_ROWS:

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentcli.core.event import Retrying
+from agentcli.core.message import ToolResult
 from agentcli.core.record import TodoItem
 from agentcli.frontends.terminal.dialogs.dialogs import Dialog
 from agentcli.frontends.terminal.render.diff import lines as diff_lines
@@ -14,6 +15,7 @@ from agentcli.frontends.terminal.render.facts import Running, Status, Work
 from agentcli.frontends.terminal.render.frame import Edit, Size
 from agentcli.frontends.terminal.render.markdown import lines as markdown
 from agentcli.frontends.terminal.render.markdown_blocks import Blocks
+from agentcli.frontends.terminal.render.pieces import Called
 from agentcli.frontends.terminal.render.state import State, update
 from agentcli.frontends.terminal.style import MUTE, PLAIN, Look
 from agentcli.program.commands import Choice, Item
@@ -118,6 +120,13 @@ def test_in_a_low_window_the_list_of_steps_leaves_room_for_the_running_command()
         "☐ step 6",
         "✻ Running… (0s · Esc to inte…",
     ]
+
+
+def test_a_reply_is_below_the_call_before_it() -> None:
+    call = Called("$ ls", ToolResult("a", "bash", "success", "a.py", metadata={"exit_code": 0}))
+    state = State(reads=(call,), work=Work("Working", 0.0))
+    lines = [line.strip() for line in draw(state, Edit(), Size(40, 24), Look(MUTE), ["It says"], 0.5).lines]
+    assert lines[:3] == ["● $ ls · exit 0, 1 line", "a.py", "It says"]
 
 
 def test_the_list_of_steps_is_apart_from_the_text_above_it() -> None:
