@@ -130,7 +130,7 @@ def view(history: History) -> View:
     """Return the current view. New records only append to the view, except for compaction, prune and undo.
 
     After a compaction, its primers come first. The snapshot with the user's verbatim prompts and the pins follows. Then
-    come a one-line acknowledgement, the kept messages, and all later ones. After a compaction in the middle of work, a
+    come a one-line acknowledgement, older steps that are needed, the kept messages, and all later ones. After a compaction in the middle of work, a
     message asks the model to continue.
     """
     return view_of(history, tuple(joined(Lens(history).messages())))
@@ -180,8 +180,11 @@ class Lens:
             yield from map(self.message, entries)
             return
         kept_from, now = self.compaction.kept_from, self.record.seq
-        yield from (self.message(entry) for entry in entries if entry.seq < kept_from)
-        stayed = [self.message(entry) for entry in entries if kept_from <= entry.seq < now]
+        older = [self.message(entry) for entry in entries if entry.seq < kept_from]
+        if older and older[0].role == "user":  # a request begins with the user
+            yield from older
+            older = []
+        stayed = [*older, *(self.message(entry) for entry in entries if kept_from <= entry.seq < now)]
         stayed = [message for message in stayed if message.blocks]
         came = [self.message(entry) for entry in entries if entry.seq >= max(kept_from, now)]
         yield from self.head(self.record, self.compaction, (stayed or came)[:1])

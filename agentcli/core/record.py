@@ -132,7 +132,7 @@ class Compaction:
     usage: Usage = Usage()
     cost: Cost | None = None
     kept: tuple[int, ...] = ()
-    """Seqs before `kept_from` that stay verbatim too: primers of `sliding`."""
+    """Seqs before `kept_from` that stay verbatim too: primers of `sliding`, steps of `auto` that the work needs."""
     replaced: Mapping[str, str] = field(default_factory=dict)
     """For `regions`: call id → summary that replaces its output; `#seq` → summary that replaces a record's reminders.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from agentcli.context.cleared import input_key
@@ -111,13 +111,13 @@ class SummaryTask:
         stays = self.stays
         texts = [*self.user_words, *((self.answer,) if self.answer else ())]
         texts += [words for message in stays for words in typed_texts(message)]
-        kept_from = min((message.seq for message in stays), default=0)
+        kept = frozenset(block.seq for message in stays for block in message.blocks)
         answers = [message.answer for message in stays if message.answer]
         now = self.now
         failed = failed_tests(self.gone, self.window.traits)
         healed = healed_tests((*failed, *_failing(self._former_ledger), *_failing(self.ledger)), now)
         return Shown(
-            now, (*(each.text for each in texts), *answers), frozenset(each.seq for each in texts), kept_from, healed
+            now, (*(each.text for each in texts), *answers), frozenset(each.seq for each in texts), kept, healed
         )
 
     @property
@@ -146,7 +146,7 @@ class SummaryTask:
     @property
     def _edits(self) -> Sequence[Edit]:
         through = max(self.plan.summarised, default=0)
-        return edits(self.history.entries, through, self.window.traits, self.ledger.cwd)
+        return edits(self.history.entries, through, self.window.traits, self.ledger.cwd, self.plan.needed)
 
     @property
     def _code_characters(self) -> int:
@@ -178,8 +178,11 @@ class SummaryTask:
     @property
     def stays(self) -> tuple[ViewMessage, ...]:
         """The messages that stay in the view."""
-        going = {message.seq for message in self.gone}
-        return tuple(message for message in compactable(self.view) if message.seq not in going)
+        going, needed = {message.seq for message in self.gone}, {*self.plan.needed}
+        stays = (
+            message if message.seq not in going else _reduced(message, needed) for message in compactable(self.view)
+        )
+        return tuple(message for message in stays if message.blocks)
 
     @property
     def user_texts(self) -> tuple[VerbatimText, ...]:
@@ -272,7 +275,7 @@ def to_record(prepare: SummaryTask, summary: Summary, trigger: Trigger) -> Compa
         replaced = {call: text for call, text in replaced.items() if call in alive}
     covers = (min(plan.summarised, default=0), max(plan.summarised, default=0))
     kept_from = plan.split if plan.split is not None else history.last_seq + 1
-    kept = plan.primers
+    kept = plan.primers or plan.needed
     if stays:
         kept_from, kept = (former.kept_from, former.kept) if former else (first, ())
     return Compaction(
@@ -313,8 +316,8 @@ def shrinkage(window: Window, later: int) -> float | None:
     return 1 - later / old if old > 0 and later >= 0 else None
 
 
-def _reduced(message: ViewMessage, going: set[int | str]) -> ViewMessage:
-    """Return the message with only the blocks whose record is summarised or that a region names."""
+def _reduced(message: ViewMessage, going: Container[int | str]) -> ViewMessage:
+    """Return the message with only the blocks whose record is named, or that a region names."""
     blocks = tuple(block for block in message.blocks if block.seq in going or replaced_key(block) in going)
     return message if len(blocks) == len(message.blocks) else replace(message, blocks=blocks)
 

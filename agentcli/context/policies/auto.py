@@ -36,8 +36,8 @@ from agentcli.context.pruning.plan import (
 from agentcli.context.settings import ContextSettings
 from agentcli.context.view import View, ViewMessage
 from agentcli.context.window import Window, output_ratio
-from agentcli.core.dataclass import replace
-from agentcli.core.message import Thinking
+from agentcli.core.dataclass import dataclass, replace
+from agentcli.core.message import Thinking, ToolResult
 from agentcli.core.record import Prune
 
 POLICY = "auto"
@@ -174,7 +174,7 @@ def _planned(trigger: PlanTrigger, window: Window) -> Plan:
     sizes = window.counter.each(messages)
     aim = int(limits.soft * settings.auto.air)
     words = min(settings.keep_user_tokens, int(limits.usable * settings.keep_user_share))
-    recent = settings.recent(limits.usable)
+    recent = most = settings.recent(limits.usable)
     manual = trigger == "manual"  # even in a short conversation something must go, because the user requested it
     if manual:
         recent = min(recent, int(sum(sizes) * settings.preserve / 2))
@@ -185,6 +185,9 @@ def _planned(trigger: PlanTrigger, window: Window) -> Plan:
         at = 0
     carried = _carried(window, messages[:at])
     floor = head + sum(sizes[at:]) + carried
+    summary = _expected(sum(sizes[:at]), settings) if at else 0
+    needed = _needed(window, messages[:at], min(most, aim - floor - summary))
+    floor += needed.tokens
     queued = _queued(window, messages[at:])
     floor -= queued.tokens
     excess = floor - aim if floor > limits.hard else 0
@@ -193,17 +196,20 @@ def _planned(trigger: PlanTrigger, window: Window) -> Plan:
     if not at and not clipped:
         why = f"Not enough to compact yet ({before:,} tokens)."
         return keep_all(POLICY, window, why, trigger=trigger)
-    most = limits.usable if before > limits.usable else limits.hard
     if floor >= before and before <= limits.hard:
         return keep_all(POLICY, window, f"Not enough to compact yet ({before:,} tokens).", trigger=trigger)
-    if floor >= before * (1 - settings.min_shrink) or floor > most:
+    if floor >= before * (1 - settings.min_shrink) or floor > (
+        limits.usable if before > limits.usable else limits.hard
+    ):
         return keep_all(POLICY, window, _infeasible(floor, before, head, carried), trigger=trigger)
-    summary = _expected(sum(sizes[:at]), settings) if at else 0
     reasons = (f"{before:,} of {limits.usable:,} usable tokens are in use.", *_what(messages, at, clipped, queued))
-    proposed = split_plan(POLICY, trigger, window, at, summary + carried, *reasons)
+    proposed = split_plan(POLICY, trigger, window, at, summary + carried + needed.tokens, *reasons)
     return replace(
         proposed,
-        cleared=(*queued.call_ids, *outputs(clipped)),
+        summarised=tuple(seq for seq in proposed.summarised if seq not in needed.seqs),
+        kept=tuple(sorted({*proposed.kept, *needed.seqs})),
+        needed=tuple(sorted(needed.seqs)),
+        cleared=(*needed.cleared, *queued.call_ids, *outputs(clipped)),
         cleared_inputs=queued.inputs,
         clipped=tuple(clipped),
         repeated=tuple(key for key in repeated_answers(messages[at:]) if key not in clipped),
@@ -247,6 +253,37 @@ def _later(messages: Sequence[ViewMessage], sizes: Sequence[int], at: int, room:
     return at
 
 
+@dataclass(frozen=True, slots=True)
+class _Needed:
+    """Older steps that stay: their records, the calls whose outputs are cleared, and the tokens of the rest."""
+
+    seqs: frozenset[int] = frozenset()
+    cleared: tuple[str, ...] = ()
+    tokens: int = 0
+
+
+def _needed(window: Window, summarised: Sequence[ViewMessage], room: int) -> _Needed:
+    """Return the newest steps that the work in progress needs as they are, in at most `room` tokens.
+
+    Of a step with several calls, only the outputs of needed ones stay.
+    """
+    pointed_at, seqs, cleared, tokens = window.superseded.pointed_at, set[int](), list[str](), 0
+    for n in range(len(summarised) - 2, -1, -1):
+        said = summarised[n]
+        if not any(call.call_id in pointed_at for call in said.calls):
+            continue
+        answers = [block for block in summarised[n + 1].blocks if isinstance(block.part, ToolResult)]
+        least = window.settings.prune.smallest
+        others = [each for each in answers if each.tool_use_id not in pointed_at and window.size(each) >= least]
+        others = [each for each in others if each.compactable and not (each.pinned or each.cleared)]
+        size = sum(window.size(block) for block in (*said.blocks, *answers) if block not in others)
+        if tokens + size <= room:
+            tokens += size
+            seqs |= {block.seq for block in (*said.blocks, *answers)}
+            cleared += [each.tool_use_id for each in others]
+    return _Needed(frozenset(seqs), tuple(cleared), tokens)
+
+
 def _queued(window: Window, kept: Sequence[ViewMessage]) -> Prune:
     """Return the prune of outputs in the part that stays: the cache is rewritten anyway."""
     nothing_queued = Prune((), 0, "")
@@ -255,7 +292,8 @@ def _queued(window: Window, kept: Sequence[ViewMessage]) -> Prune:
     seen = replace(window.view, messages=tuple(kept))
     # Not a copy of the window: a copy would share the cached results for the whole view, and replace them.
     stays = Window(seen, window.limits, window.counter, window.settings, window.traits)
-    prune, _ = by_price(stays, Pressure(free="a compaction rewrites the cache in any case"))
+    why, spared = "a compaction rewrites the cache in any case", window.superseded.pointed_at
+    prune, _ = by_price(stays, Pressure(free=why, spared=spared))
     return prune or nothing_queued
 
 

@@ -51,6 +51,8 @@ class Plan:
     """`#seq` of kept answers that a later answer of the same turn repeats: a line takes their place."""
     primers: tuple[int, ...] = field(default=())
     """For `sliding`: seqs from before `split` that stay verbatim in front of the summary."""
+    needed: tuple[int, ...] = ()
+    """For `auto`: seqs of older steps that stay verbatim behind the summary, because the work in progress needs them."""
     cleared_inputs: tuple[str, ...] = ()
     """Call ids whose inputs are cleared."""
     optional: bool = False

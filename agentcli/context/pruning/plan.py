@@ -115,7 +115,7 @@ _POINTED_AT = 4
 """Rank of what the work in progress needs as it is."""
 
 
-def candidates(layout: TokenLayout) -> tuple[Candidate, ...]:
+def candidates(layout: TokenLayout, spared: frozenset[str] = frozenset()) -> tuple[Candidate, ...]:
     """Return all clearable outputs and inputs of edits, best first.
 
     The order is: out of date, not worth the price, live content, errors, what the work in progress needs. Of
@@ -129,7 +129,7 @@ def candidates(layout: TokenLayout) -> tuple[Candidate, ...]:
     """
     rules, index = layout.window.settings.prune, layout.index
     superseded, protect = layout.window.superseded, layout.window.settings.protected(layout.window.usable)
-    outdated, needed = superseded.outputs, superseded.pointed_at
+    outdated, needed = superseded.outputs, superseded.pointed_at | spared
     found, total = [], 0
     for number in reversed(index.standing[: bisect_left(index.standing, index.answered)]):
         block = layout.blocks[number]
@@ -206,6 +206,8 @@ class Pressure:
     """Tokens to remove so that the next request fits."""
     forced: bool = False
     """True if the user requests it."""
+    spared: frozenset[str] = frozenset()
+    """Calls that the work in progress needs, besides those that the view itself names."""
 
 
 NONE = Pressure()
@@ -285,7 +287,7 @@ def _choose(layout: TokenLayout, pressure: Pressure) -> tuple[Sequence[Candidate
     most, least = layout.index.clearable_tokens, worthwhile(layout.window.settings.prune, layout.window.usable)
     if pressure == NONE and most <= least:
         return (), f"Waiting: at most {most:,} tokens could go, on a warm cache at least {least:,} should."
-    queue = candidates(layout)
+    queue = candidates(layout, pressure.spared)
     ready = [victim for victim in queue if victim.rank <= 1]
     if pressure.need > 0:
         # Removing a little at each request would defeat the provider's cache, so the plan frees much at once.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from agentcli.core.dataclass import dataclass
@@ -20,10 +20,17 @@ class Edit:
     path: str
     old: str
     new: str
+    is_shown: bool = False
+    """True if the view shows it without a snapshot."""
 
 
-def edits(entries: Iterable[Record], through: int, tools: Mapping[str, Traits], cwd: str) -> Sequence[Edit]:
-    """Return the successful edits up to a record, oldest first. A file that was written whole is one edit."""
+def edits(
+    entries: Iterable[Record], through: int, tools: Mapping[str, Traits], cwd: str, shown: Container[int] = ()
+) -> Sequence[Edit]:
+    """Return the successful edits up to a record, oldest first. A file that was written whole is one edit.
+
+    `shown` are the records that the view shows without a snapshot.
+    """
     calls: dict[str, ToolCall] = {}
     found: list[Edit] = []
     for record in entries:
@@ -31,7 +38,7 @@ def edits(entries: Iterable[Record], through: int, tools: Mapping[str, Traits], 
             case Message() as message if record.seq <= through:
                 calls |= {call.call_id: call for call in message.calls if tools.get(call.name, UNKNOWN).edits_files}
             case ToolResult(call_id, status="success") if call_id in calls:
-                found += _edits_of(calls[call_id], cwd)
+                found += _edits_of(calls[call_id], cwd, record.seq in shown)
             case _:
                 pass
     return found
@@ -51,7 +58,7 @@ def changed_code(made: Sequence[Edit], texts: Mapping[str, str], characters: int
     shown: list[str] = []
     left = characters
     for n in range(len(made) - 1, -1, -1):
-        hunk = _hunk(made[n], texts.get(made[n].path), made[n + 1 :])
+        hunk = "" if made[n].is_shown else _hunk(made[n], texts.get(made[n].path), made[n + 1 :])
         hunk = hunk.removeprefix(f"{cwd.rstrip('/')}/") if cwd else hunk
         if hunk and hunk not in shown:
             left -= len(hunk) + 1
@@ -61,7 +68,7 @@ def changed_code(made: Sequence[Edit], texts: Mapping[str, str], characters: int
     return "\n".join(reversed(shown))
 
 
-def _edits_of(call: ToolCall, cwd: str) -> Iterator[Edit]:
+def _edits_of(call: ToolCall, cwd: str, is_shown: bool) -> Iterator[Edit]:
     path = call.input.get("file_path") or call.input.get("path")
     if not isinstance(path, str) or not path:
         return
@@ -69,7 +76,8 @@ def _edits_of(call: ToolCall, cwd: str) -> Iterator[Edit]:
     listed = call.input.get("edits")
     for given in listed if isinstance(listed, list | tuple) else [call.input]:
         if isinstance(given, Mapping):
-            yield Edit(place, _text(given, "old_string", "oldText"), _text(given, "new_string", "newText", "content"))
+            old, new = _text(given, "old_string", "oldText"), _text(given, "new_string", "newText", "content")
+            yield Edit(place, old, new, is_shown)
 
 
 def _text(given: Mapping[str, Any], *names: str) -> str:

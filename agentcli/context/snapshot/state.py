@@ -34,14 +34,14 @@ from agentcli.core.tool import UNKNOWN, Traits
 class Shown:
     """Facts beside a snapshot: the ledger of the whole session (`now`), and what the view shows without the snapshot.
 
-    `texts` are the user's words and the newest answer, `records` their numbers, `kept_from` is the first record that stays.
+    `texts` are the user's words and the newest answer, `records` their numbers, `kept` the records that stay.
     `healed` are tests that failed once and pass now.
     """
 
     now: Ledger
     texts: tuple[str, ...] = ()
     records: frozenset[int] = field(default_factory=frozenset)
-    kept_from: int = 0
+    kept: frozenset[int] = field(default_factory=frozenset)
     healed: frozenset[str] = frozenset()
 
 
@@ -171,9 +171,9 @@ def _checks(shown: Shown) -> Iterator[str]:
             newest.pop(_key(command.command), None)
             newest[_key(command.command)] = command
     for command in newest.values():
-        if command.last < shown.kept_from or not shown.kept_from:
+        if command.last not in shown.kept:
             yield cite(command_line(command, cwd=now.cwd), (command.last,) if command.last else ())
-    if now.tests and (now.tests.last < shown.kept_from or not shown.kept_from):
+    if now.tests and now.tests.last not in shown.kept:
         yield from test_lines(now)
 
 

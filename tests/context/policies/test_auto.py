@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentcli.context.compaction.record import Summary, prepare, to_record
 from agentcli.context.compaction_settings import LossSettings
 from agentcli.context.policies.auto import OPEN_QUESTION, early, plan, split
 from agentcli.context.settings import AutoSettings, PruneSettings
-from agentcli.core.message import Text
+from agentcli.context.view import after
+from agentcli.core.history import fold
+from agentcli.core.message import Text, ToolCall
 from agentcli.core.record import Pin
 from tests.context.policies.test_plans import seen, talk, window
 from tests.context.story import Story
@@ -95,3 +103,64 @@ def test_a_question_of_the_model_keeps_the_window_as_it_is() -> None:
     assert waits.trigger is None
     assert OPEN_QUESTION in waits.reasons
     assert due(long_work(answer="(A) or (B)?"), LossSettings(questions=False)).optional
+
+
+WORK = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["read", "edit", "todo"]), st.sampled_from("abc")),
+        st.tuples(st.sampled_from(["passes", "fails", "looks", "asks"]), st.just("")),
+    ),
+    min_size=1,
+    max_size=14,
+)
+
+
+def worked(steps: Sequence[tuple[str, str]]) -> tuple[Story, Sequence[ToolCall]]:
+    """A session, and the calls that show the file of its last edit, its failing tests and the file of its open todo item."""
+    story, touched = Story(), dict[str, ToolCall]()
+    failing, edited, named = None, "", ""
+    story.user("Begin.")
+    for n, (kind, name) in enumerate(steps):
+        path = f"/w/{name}.py"
+        match kind:
+            case "read":
+                touched[path] = story.reads(path, f"text {n} of {name}\n" * 20)
+            case "edit":
+                edited, touched[path] = path, story.edits(path, f"old {n}", f"new {n}\n" * 20)
+            case "todo":
+                named = path
+                story.does("todo", "ok", todos=[{"content": f"Mend {name}.py", "status": "pending"}])
+            case "passes" | "fails":
+                run = story.runs("pytest -q", f"run {n}\n" * 20 + "1 failed", int(kind == "fails"))
+                failing = run if kind == "fails" else None
+            case "looks":
+                story.runs(f"ls {n}", "file\n" * 200)
+            case _:
+                story.says("Well. " * 20)
+                story.user(f"Go on with {n}.")
+    story.says("Done so far.")
+    for n in range(4):
+        story.user(f"Next {n}?")
+        story.says("Further on. " * 100)
+    return story, [call for call in (failing, touched.get(edited), touched.get(named)) if call]
+
+
+@given(WORK)
+@settings(max_examples=40, deadline=None)
+def test_what_an_edit_failing_tests_and_an_open_todo_touch_is_in_view_after_a_compaction(
+    steps: list[tuple[str, str]],
+) -> None:
+    story, needed = worked(steps)
+    history, now = fold(story.records), window(story, 60_000, auto=AutoSettings(summary_least=0), min_shrink=0.0)
+    made = plan(now, forced=True)
+    assert made.summarised
+    left = after(history, to_record(prepare(made, history, now), Summary("<state_snapshot/>"), "manual"))
+    shown = [block.part for block in left.blocks]
+    for call in needed:
+        assert call in shown
+        assert (
+            next(body for record in story.records if getattr(body := record.body, "call_id", "") == call.call_id)
+            in shown
+        )
+    roles = [message.role for message in left.messages]
+    assert roles == [("user", "assistant")[n % 2] for n in range(len(roles))]

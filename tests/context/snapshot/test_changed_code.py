@@ -60,6 +60,7 @@ def test_a_compaction_reads_the_changed_files_from_the_disk(tmp_path: Path) -> N
     story = Story()
     story.user("Mend the total.")
     story.edits(str(file), "return 0", "return sum(prices)")
+    story.edits("/w/newest.py")  # this step itself stays
     for n in range(20):
         story.reads(f"/w/f{n}.py", "x = 1\n" * 400)
     story.says("Mended.")
