@@ -13,6 +13,7 @@ from agentcli.tools.entry import Entry
 
 FOCUS = "what carrying out the approved plan needs"
 COMPACTED = "The user approves the plan. The conversation before it is summarised now. Carry the plan out:"
+WHOLE = "The user approves the plan. The conversation stays whole:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +34,11 @@ async def exit_plan(ctx: ToolContext, call_id: str, plan: str) -> ToolOutput:
         return ToolOutput("You are not in plan mode; go on.", metadata={"plan": plan, "approved": False})
     # Allowing this call approves the plan: the permission layer asks, and shows the whole plan.
     compressing = ctx.service(Compressing) if planning is not None and planning.compacts() else None
-    if compressing is not None and not compressing.ask(FOCUS, call_id):
-        return ToolOutput(f"{COMPACTED}\n\n{plan}", metadata={"plan": plan})
-    return ToolOutput("The user approves the plan. Carry it out.", metadata={"plan": plan})
+    if compressing is None:
+        return ToolOutput("The user approves the plan. Carry it out.", metadata={"plan": plan})
+    why = compressing.ask(FOCUS, call_id)
+    said = f"{WHOLE} {why} Carry the plan out." if why else f"{COMPACTED}\n\n{plan}"
+    return ToolOutput(said, metadata={"plan": plan})
 
 
 def title(given: Mapping[str, Any]) -> str:

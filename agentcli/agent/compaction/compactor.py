@@ -99,14 +99,20 @@ class Compactor:
         texts = [_announcement(tool) for tool in self._announced]
         return () if any(block.part == reminder(texts[0]) for block in window.view.blocks) else texts
 
-    def ask(self, focus: str, plan: str = "") -> str:
+    def ask(self, focus: str, approved: str = "") -> str:
         """Request a compaction before the next step; return why there will be none, or an empty text.
 
-        `plan` is the id of the call whose result is an approved plan. That result is pinned, and no size is required.
+        `approved` is the id of the call whose result is an approved plan. That result is pinned, and any size is enough
+        that leaves something to summarise.
         """
-        why = "" if plan else _needless(self._builder.window(), self._history)
+        window = self._builder.window()
+        if approved:
+            planned = plan(window, forced=True)
+            why = "" if planned.does_something else planned.reasons[-1]
+        else:
+            why = _needless(window, self._history)
         if not why:
-            self._asked = _Asked(focus, plan)
+            self._asked = _Asked(focus, approved)
         return why
 
     async def _as_asked(self, asked: _Asked, interrupt: asyncio.Event, emit: Emit) -> None:

@@ -139,3 +139,12 @@ def test_an_ordinary_approval_compacts_nothing(tmp_path: Path) -> None:
     session = open_session(tmp_path, replies, mode="plan", person=Person(ApprovalResponse("session")))
     assert not ends(say_to(session, "Plan it."))
     assert results(session, "exit_plan")[0].output == "The user approves the plan. Carry it out."
+
+
+def test_a_plan_after_a_short_talk_tells_that_nothing_is_summarised(tmp_path: Path) -> None:
+    replies = [say("", call("exit_plan", plan="# Plan")), say("Done.")]
+    session = open_session(tmp_path, replies, mode="plan", person=Person(ApprovalResponse("compact")))
+    assert not ends(say_to(session, "Plan it."))
+    said = results(session, "exit_plan")[0].output
+    assert said.startswith("The user approves the plan. The conversation stays whole: Not enough to compact yet (")
+    assert said.endswith("Carry the plan out.")
