@@ -14,7 +14,7 @@ from agentcli.agent.core import SessionCore
 from agentcli.agent.ports import StatusFacts, WindowUsage
 from agentcli.agent.spending import Budget, Spent
 from agentcli.context.cache_health import CacheHealth, explain_miss, health_of
-from agentcli.context.policies import compacts_early_from, compacts_from, prunes_from
+from agentcli.context.policies import compacts_early_from, compacts_from, policy_of, prunes_from
 from agentcli.core.event import Retrying
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, ToolResult, Usage
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 RETIRES_SOON = 30
 """Days before a model's end from which it is announced."""
+PRUNES_IF_IT_PAYS = "prunes if that pays, from"
+"""Name of a mark below which nothing is pruned, and above which the price decides."""
 LOSSES_TOLD = 5
 """Maximum lost records to list when a session is opened."""
 
@@ -62,7 +64,7 @@ class SessionReport:
         planned = forecast(self._journal.history, window, datetime.now(UTC))
         tools = window.counter.overhead((), builder.tools)
         marks = {
-            "prunes from": prunes_from(window),
+            PRUNES_IF_IT_PAYS if policy_of(window).prunes_if_it_pays else "prunes from": prunes_from(window),
             "compacts early from": compacts_early_from(window),
             "compacts at": compacts_from(window),
         }

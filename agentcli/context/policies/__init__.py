@@ -46,6 +46,8 @@ class Policy:
     """The provider of the session's model summarises if it can."""
     prunes: PruneMoment = ""
     """When it clears old outputs by itself."""
+    prunes_if_it_pays: bool = False
+    """From the size that `prunes_from` returns, it clears outputs only if that saves money."""
 
     def plan(self, window: Window, *, forced: bool = False) -> Plan:
         """Plan a compaction now, without carrying it out. `forced`: the user requests it, or the window requires it."""
@@ -79,7 +81,7 @@ class Policy:
 class Auto(Policy):
     """The default: weighs price against what the work needs in view."""
 
-    keeps_prompts = items = priced = True
+    keeps_prompts = items = priced = prunes_if_it_pays = True
     prunes = "request"
 
     def plan(self, window: Window, *, forced: bool = False) -> Plan:
@@ -95,6 +97,8 @@ class Auto(Policy):
 
 class Native(Auto):
     """`auto` for what the provider's own clearing leaves."""
+
+    prunes_if_it_pays = False
 
     def plan(self, window: Window, *, forced: bool = False) -> Plan:
         from agentcli.context.policies import native

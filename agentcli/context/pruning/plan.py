@@ -228,10 +228,13 @@ def by_price(window: Window, pressure: Pressure = NONE) -> tuple[Prune | None, s
 def pays_from(window: Window) -> int:
     """Return the size in tokens below which nothing is cleared while the cache is warm.
 
-    It is the protected tokens plus the least worth an edit. Above it, age and cost decide.
+    Tokens of the system prompt and the tools, and the protected ones, stay. The rest must be worth an edit. Above this
+    size, age and cost decide.
     """
     rules = window.settings.prune
-    return window.settings.protected(window.usable) + worthwhile(rules, window.usable)
+    stays = window.counter.head + window.settings.protected(window.usable)
+    share = min(rules.large_prompt, math.ceil(stays / (1 - rules.large_share))) if rules.large_share < 1 else 0
+    return max(stays + worthwhile(rules, window.usable), share)
 
 
 def free_because(window: Window, now: datetime) -> str:

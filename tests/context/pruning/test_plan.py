@@ -511,10 +511,12 @@ def test_an_outcome_stays_only_if_there_is_one_that_is_worth_its_tokens() -> Non
 PRICED = ModelSpec("demo", "demo", window=200_000, max_output=32_000, prices=Prices(5, 25, 0.5, 6.25))
 
 
-def window_of(story: Story, **prune: Any) -> Window:
+def window_of(story: Story, head: int = 0, **prune: Any) -> Window:
     settings = ContextSettings(prune=PruneSettings(**prune))
     seen = view(fold(story.records))
-    return Window(seen, limits_of(PRICED, settings), TokenCounter(Chars4()), settings, TRAITS)
+    counter = TokenCounter(Chars4())
+    counter.head = head
+    return Window(seen, limits_of(PRICED, settings), counter, settings, TRAITS)
 
 
 @each_row(
@@ -540,6 +542,8 @@ def test_an_edit_must_free_a_share_of_the_window_between_its_limits(usable: int,
 
 def test_the_size_from_which_a_prune_pays_has_the_protected_tokens_in_it() -> None:
     assert pays_from(window_of(Story())) == 10_000 + 10_500
+    assert pays_from(window_of(Story(), head=10_000)) == 20_000 + 10_500
+    assert pays_from(window_of(Story(), head=30_000)) == 53_334  # it must free a quarter of such a prompt
 
 
 @each_row(

@@ -399,7 +399,7 @@ class ScriptedSession:
             "tool results": 12_200,
             "free": 133_900,
         }
-        marks = {"prunes from": 30_000, "compacts early from": 40_000, "compacts at": 117_600}
+        marks = {"prunes if that pays, from": 30_000, "compacts early from": 40_000, "compacts at": 117_600}
         rows = tuple(Row(n, "user", n, 100 * n, 1, "kept", f"bash → seq 1 {n}000 説明") for n in range(1, 14))
         return WindowReport(shares, 168_000, 200_000, 0, rows, marks)
 

@@ -110,11 +110,12 @@ def _legend(report: WindowReport, columns: int, theme: Theme) -> list[str]:
 def _marks(report: WindowReport) -> str:
     """Return the thresholds of pruning and compaction.
 
-    Compaction has a range: it may begin at the first threshold if it pays, and always begins at the last.
+    `auto` prunes from its threshold on only if that pays. Compaction has a range: it may begin at the first threshold
+    if it pays, and always begins at the last.
     """
     shares = {name: f"{100 * at / report.usable:.0f}" for name, at in report.marks.items() if 0 < at <= report.usable}
     early, always = shares.get("compacts early from"), shares.get("compacts at")
-    facts = [f"prunes from {shares['prunes from']}%"] if "prunes from" in shares else []
+    facts = [f"{name} {share}%" for name, share in shares.items() if name.startswith("prunes")]
     if always:
         facts.append(f"compacts at {f'{early}–' if early else ''}{always}%")
     return " · ".join(facts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from agentcli.agent.report import PRUNES_IF_IT_PAYS
 from agentcli.context.window_report import WindowReport
 from agentcli.frontends.terminal.render.window_chart import LARGEST, chart
 from agentcli.frontends.terminal.style import MUTE, Look
@@ -12,10 +13,10 @@ from tests.stories.frontends.test_slash import talked
 
 
 def test_a_window_without_messages_has_no_heading_for_them_and_its_marks_are_wrapped() -> None:
-    marks = {"prunes from": 2_000, "compacts at": 70_000}
+    marks = {PRUNES_IF_IT_PAYS: 2_000, "compacts at": 70_000}
     lines = chart(WindowReport({"system": 700, "free": 99_300}, 100_000, 200_000, 0, (), marks), "m", 30, MUTE, False)
     assert "Messages" not in lines
-    assert lines[-2:] == ["╎ prunes from 2% · compacts at", "70%"]
+    assert lines[-2:] == ["╎ prunes if that pays, from 2%", "· compacts at 70%"]
 
 
 def test_the_largest_messages_are_listed_and_all_of_them_where_asked_for(tmp_path: Path) -> None:
