@@ -109,15 +109,15 @@ class SummaryTask:
     def shown(self) -> Shown:
         """Facts that a snapshot need not repeat, or that have changed since."""
         stays = self.stays
-        texts = [*self.user_words, *((self.answer,) if self.answer else ())]
-        texts += [words for message in stays for words in typed_texts(message)]
+        typed = (*self.user_words, *(words for message in stays for words in typed_texts(message)))
+        texts = (*typed, *((self.answer,) if self.answer else ()))
         kept = frozenset(block.seq for message in stays for block in message.blocks)
         answers = [message.answer for message in stays if message.answer]
         now = self.now
         failed = failed_tests(self.gone, self.window.traits)
         healed = healed_tests((*failed, *_failing(self._former_ledger), *_failing(self.ledger)), now)
         return Shown(
-            now, (*(each.text for each in texts), *answers), frozenset(each.seq for each in texts), kept, healed
+            now, (*(each.text for each in texts), *answers), frozenset(each.seq for each in texts), kept, healed, typed
         )
 
     @property

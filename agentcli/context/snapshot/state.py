@@ -35,7 +35,7 @@ class Shown:
     """Facts beside a snapshot: the ledger of the whole session (`now`), and what the view shows without the snapshot.
 
     `texts` are the user's words and the newest answer, `records` their numbers, `kept` the records that stay.
-    `healed` are tests that failed once and pass now.
+    `healed` are tests that failed once and pass now. `typed` are the user's words as the view shows them.
     """
 
     now: Ledger
@@ -43,19 +43,22 @@ class Shown:
     records: frozenset[int] = field(default_factory=frozenset)
     kept: frozenset[int] = field(default_factory=frozenset)
     healed: frozenset[str] = frozenset()
+    typed: tuple[VerbatimText, ...] = ()
 
 
 def state_only(snapshot: Snapshot, shown: Shown) -> Snapshot:
     """Return the snapshot with each fact once, and only in its present state.
 
     Of the commands, the newest result of each build and test stays, unless a kept step shows it. Of the files, the
-    changed ones and those with a remark stay. Rules and prompts are not repeated outside their own sections.
+    changed ones and those with a remark stay. Rules and prompts are not repeated outside their own sections. A rule is
+    left out if the view shows the message that sets it.
     """
     listed = {f"{MARKS[item.status]} {item.content}" for item in shown.now.todo}
     said = _Said((*shown.texts, *(rule.text for rule in snapshot.rules)))
     decisions = _undecided(snapshot.decisions, said, shown)
     return replace(
         snapshot,
+        rules=tuple(rule for rule in snapshot.rules if not _is_shown(rule, shown)),
         goal="" if _Said(shown.texts).has(_without_cut(snapshot.goal)) else snapshot.goal,
         knowledge=tuple(item for item in _news(snapshot.knowledge, said, shown) if not _repeats(item, decisions)),
         files=tuple(_READ_COUNT.sub("", line) for line in snapshot.files if not _only_read(line)),
@@ -109,6 +112,12 @@ class _Said:
 
 _SHORTEST = 8
 _QUOTED = re.compile(r"^The user said \(turn \d+\): \"(.*)\"$", re.DOTALL)
+
+
+def _is_shown(rule: VerbatimText, shown: Shown) -> bool:
+    """Return True if the view shows the user's own message with this rule in it."""
+    text = " ".join(rule.text.split())
+    return any(words.seq == rule.seq and text in " ".join(words.text.split()) for words in shown.typed)
 
 
 def _without_cut(goal: str) -> str:

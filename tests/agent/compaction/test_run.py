@@ -13,6 +13,7 @@ from agentcli.context.snapshot.form import TRUNCATED, parse, uncited
 from agentcli.context.snapshot.verify import CONTRADICTED, MARK
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Chars4
+from agentcli.context.view import view
 from agentcli.context.window import limits_of, window_of
 from agentcli.core.codec.decode import decode
 from agentcli.core.codec.encode import encode
@@ -126,7 +127,11 @@ def test_what_lies_about_files_commands_and_tests_does_not_get_through() -> None
 def test_rules_stand_byte_for_byte_with_their_turn() -> None:
     journal = session(long_story(turns=4))
     compress(journal, Answers(GOOD))
-    assert "- (turn 1) Never touch vendor0/." in newest(journal).snapshot
+    shown = "\n".join(getattr(block.part, "text", "") for block in view(journal.history).blocks)
+    assert shown.count("Never touch vendor0/.") == 1, "the message that sets the rule is shown"
+    long = session(long_story(turns=4))
+    compress(long, Answers(GOOD), settings=ContextSettings(keep_user_tokens=0))
+    assert "- (turn 2) Never touch vendor1/." in newest(long).snapshot
 
 
 @each_row(

@@ -94,6 +94,12 @@ def test_each_rule_and_each_prompt_is_said_once() -> None:
     assert (left.goal, left.rules, left.knowledge) == ("", (rule,), ("The lists are linked.",))
     assert left.plan == ("[TODO] Release",)
     assert render(left, shells=False).count("vendor") == 1
+    for words, rules in (
+        (VerbatimText(1, 1, "Mend the lists.  Never touch\nvendor/. Go."), ()),
+        (VerbatimText(1, 1, "Mend the lists. … [record #1 holds all of it]"), (rule,)),
+        (VerbatimText(9, 3, "Why did I say: Never touch vendor/.?"), (rule,)),
+    ):
+        assert state_only(told, Shown(Ledger(), (words.text,), typed=(words,))).rules == rules, words
     listed = Ledger(todo=(TodoItem("Mend the lists"),))
     assert state_only(told, Shown(listed, ("Mend the lists.",))).plan == told.plan, "the todo list stays whole"
 
