@@ -199,7 +199,8 @@ def _result(
     combined = replace(so_far, goal=so_far.goal or redact(task.goal), covers=task.covers)
     whole = task.priced(combined)
     text = finished(whole, brief, task)
-    left = (*crowded, *(item for item in (*whole.knowledge, *whole.plan, *whole.actions) if uncited(item) not in text))
+    written = (*whole.knowledge, *whole.plan, *whole.actions, *whole.unverified)
+    left = (*crowded, *(item for item in written if uncited(item) not in text))
     return SummaryResult(
         Summary(text, note=note, obsolete=combined.obsolete), tuple(struck), tuple(map(redact, map(uncited, left)))
     )

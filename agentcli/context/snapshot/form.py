@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -238,7 +239,7 @@ def trimmed(snapshot: Snapshot, characters: int) -> Snapshot:
     """Return the snapshot in at most `characters` characters, not counting rules, decisions and code.
 
     Goal, rules and code stay, and decisions take at most half as many. The least needed section is cut first, knowledge
-    and the changed files last. Each cut adds a line that states how much is gone.
+    and the changed files last. Each cut adds a line that states how much is gone; changed files are counted by state.
     """
     snapshot = replace(snapshot, decisions=fitting_decisions(snapshot.decisions, characters // 2))
     snapshot = _fewer_names(snapshot, characters)
@@ -250,19 +251,35 @@ def trimmed(snapshot: Snapshot, characters: int) -> Snapshot:
             snapshot = replace(snapshot, files=_fewer_read(snapshot.files, excess))
             continue
         section: tuple[str, ...] = getattr(snapshot, name)
-        shorter: dict[str, Any] = {name: _shortened(section, excess, newest_first=name == "files")}
+        shorter: dict[str, Any] = {name: _counted(section, excess) if name == "files" else _shortened(section, excess)}
         snapshot = replace(snapshot, **shorter)
     return snapshot
 
 
 def _fewer_read(files: Sequence[str], excess: int) -> tuple[str, ...]:
     """Return the files with fewer lines about what was not changed, the older ones cut first."""
-    changed = [line for line in files if line.startswith(_CHANGED)]
-    others = [line for line in files if not line.startswith(_CHANGED)]
+    changed = [line for line in files if _CHANGED.match(line)]
+    others = [line for line in files if not _CHANGED.match(line)]
     return (*changed, *_shortened(others, excess, newest_first=True))
 
 
-_CHANGED = ("CWD:", "MODIFIED:", "CREATED:", "DELETED:")
+_CHANGED = re.compile(r"CWD:|MODIFIED:|CREATED:|DELETED:|More .* \d+ (?:MODIFIED|CREATED|DELETED)\b")
+
+
+def _counted(files: Sequence[str], excess: int) -> tuple[str, ...]:
+    """Return the newest changed files, and one line with the number of the others in each state."""
+    kept, states = list(files), Counter[str]()
+    while kept and excess + _NOTICE > 0 and not kept[-1].startswith("CWD:"):
+        line = kept.pop()
+        excess -= len(line) + 5
+        counts = _STATES.findall(line) if line.startswith("More ") else [(1, line.partition(":")[0])]
+        states.update({state: int(number) for number, state in counts})
+    if not states:
+        return tuple(files)
+    return (*kept, f"More changed files: {', '.join(f'{n} {state}' for state, n in states.items())}; recall names them")
+
+
+_STATES = re.compile(r"(\d+) (READ|MODIFIED|CREATED|DELETED)\b")
 
 
 def _fewer_names(snapshot: Snapshot, characters: int) -> Snapshot:
@@ -274,7 +291,7 @@ def _fewer_names(snapshot: Snapshot, characters: int) -> Snapshot:
     return replace(snapshot, names=tuple(names))
 
 
-def _shortened(section: Sequence[str], excess: int, newest_first: bool) -> tuple[str, ...]:
+def _shortened(section: Sequence[str], excess: int, newest_first: bool = False) -> tuple[str, ...]:
     kept = list(section)
     gone = 0
     while kept and excess + _NOTICE > 0:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from agentcli.context.compaction_settings import SnapshotSettings
 from agentcli.context.ledger.decisions import fitting_decisions
 from agentcli.context.ledger.ledger import CommandFact, FileFact, Ledger, newest
-from agentcli.context.snapshot.form import LEFT_OUT, WITHOUT_MODEL, Snapshot, cite, cited, last_cited, uncited
+from agentcli.context.snapshot.form import WITHOUT_MODEL, Snapshot, cite, cited, last_cited, uncited
 from agentcli.context.snapshot.knowledge import merged_knowledge
 from agentcli.context.snapshot.verify import CONTRADICTED, Evidence, unsupported
 from agentcli.core.record import TodoItem, VerbatimText
@@ -114,23 +114,20 @@ def _files(ledger: Ledger, whys: dict[str, str], settings: SnapshotSettings) -> 
 def _settled(newest_first: Sequence[FileFact], cwd: str, settings: SnapshotSettings) -> Iterator[str]:
     """Yield a line for each folder of files that are not listed one by one.
 
-    It gives their number in each state.
+    It gives their number in each state. Folders with changed files come first.
     """
     folders: dict[str, list[FileFact]] = {}
+    newest_first = sorted(newest_first, key=lambda fact: fact.state == "READ")
     for fact in newest_first:
         folder = posixpath.dirname(_relative(fact.path, cwd))
         top = "/".join(folder.split("/")[: 2 + folder.startswith("/")]) or "."
         folders.setdefault(top, []).append(fact)
-    for folder, facts in list(folders.items())[: settings.folders]:
+    places = [(f"`{folder}/`", facts) for folder, facts in folders.items()]
+    others = [fact for _, facts in places[settings.folders :] for fact in facts]
+    for place, facts in (*places[: settings.folders], *([("other folders", others)] if others else [])):
         states = Counter(fact.state for fact in facts)
-        yield f"{_IN_FOLDER}`{folder}/`: {', '.join(f'{number} {state}' for state, number in states.items())}; recall names them"
-    left_out = sum(map(len, list(folders.values())[settings.folders :]))
-    if left_out:
-        yield LEFT_OUT.format(left_out)
-
-
-_IN_FOLDER = "More in "
-"""Beginning of the line for a folder."""
+        counts = ", ".join(f"{number} {state}" for state, number in states.items())
+        yield f"More in {place}: {counts}; recall names them"
 
 
 def _relative(path: str, cwd: str) -> str:

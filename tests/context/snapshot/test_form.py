@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -213,6 +214,18 @@ def test_a_snapshot_that_fits_exactly_is_not_cut() -> None:
     less = trimmed(snapshot, size - 1)
     assert less.files == ("f" * 100, "(1 older items left out; recall reaches them)")
     assert (less.knowledge, less.goal) == (snapshot.knowledge, "g")
+
+
+@each_row("room", range(60, 900, 60))
+def test_changed_files_stay_longest_and_are_counted_where_there_is_no_room(room: int) -> None:
+    changed = tuple(f"{state}: `src/f{n}.py` (+1 -1) [#{n}]" for n, state in enumerate(["MODIFIED", "CREATED"] * 5, 3))
+    folder = "More in `b/`: 2 DELETED; recall names them"
+    files = trimmed(Snapshot(knowledge=("k" * 90,) * 4, files=("CWD: `/w`", *changed, folder)), room).files
+    listed, counts = [line for line in files if line in changed], [line for line in files if line.startswith("More c")]
+    assert listed == list(changed[: len(listed)])
+    assert not any("left out" in line for line in files)
+    told = len(listed) + sum(int(number) for line in counts for number in re.findall(r"(\d+) [MCD]", line))
+    assert told + 2 * (folder in files) == 12
 
 
 def test_names_give_way_first_from_the_oldest_on() -> None:

@@ -139,7 +139,7 @@ def test_what_does_not_fit_is_counted() -> None:
     whole = merged(Snapshot("g"), None, folded(Ledger(), story.records), SnapshotSettings(files_read=10, folders=0))
     assert len(whole.files) == 11
     assert whole.files[0] == "READ: `f59.py` (2 lines) [#121]"
-    assert whole.files[-1] == "(50 older items left out; recall reaches them)"
+    assert whole.files[-1] == "More in other folders: 50 READ; recall names them"
 
 
 def test_reports_and_commands_stand_in_one_order_of_time() -> None:
@@ -192,7 +192,7 @@ def test_files_that_are_not_listed_are_counted_by_folder() -> None:
         "READ: `src/part2/deep/f28.py` (2 lines)",
         "More in `src/part2/`: 8 READ; recall names them",
         "More in `src/part1/`: 10 READ; recall names them",
-        "(9 older items left out; recall reaches them)",
+        "More in other folders: 9 READ; recall names them",
     ]
 
 
@@ -450,8 +450,8 @@ def paths(*names: str) -> tuple[FileFact, ...]:
         (paths("a/b.py"), "", ["More in `a/`: 1 READ; recall names them"]),
         (paths("/a/b/c/d.py"), "", ["More in `/a/b/`: 1 READ; recall names them"]),
         (paths("/w/a/b.py"), "/w", ["CWD: `/w`", "More in `a/`: 1 READ; recall names them"]),
-        (paths("a/x.py", "b/x.py", "c/x.py", "c/y.py"), "", ["More in `c/`: 2 READ; recall names them", "More in `b/`: 1 READ; recall names them", "(1 older items left out; recall reaches them)"]),
-        ((*paths("a/x.py"), FileFact("a/y.py", edits=1), *paths("a/z.py")), "", ["More in `a/`: 2 READ, 1 MODIFIED; recall names them"]),
+        (paths("a/x.py", "b/x.py", "c/x.py", "c/y.py"), "", ["More in `c/`: 2 READ; recall names them", "More in `b/`: 1 READ; recall names them", "More in other folders: 1 READ; recall names them"]),
+        ((*paths("a/x.py"), FileFact("a/y.py", edits=1), *paths("a/z.py")), "", ["More in `a/`: 1 MODIFIED, 2 READ; recall names them"]),
     ],
 )  # fmt: skip
 def test_files_that_are_not_listed_are_counted_by_their_first_two_folders(
@@ -464,7 +464,11 @@ def test_files_that_are_not_listed_are_counted_by_their_first_two_folders(
 def test_the_newest_changed_files_and_commands_are_listed_up_to_their_number() -> None:
     files = tuple(FileFact(f"f{n}", edits=1, last=n) for n in (1, 2, 3))
     shown = made(Ledger(files=files), replace(SETTINGS, files_changed=2, folders=0)).files
-    assert shown == ("MODIFIED: `f3` [#3]", "MODIFIED: `f2` [#2]", "(1 older items left out; recall reaches them)")
+    assert shown == (
+        "MODIFIED: `f3` [#3]",
+        "MODIFIED: `f2` [#2]",
+        "More in other folders: 1 MODIFIED; recall names them",
+    )
     commands = tuple(CommandFact(name, last=n) for n, name in enumerate(("make a", "ls a", "make b", "ls b"), 1))
     few = made(Ledger(commands=commands), replace(SETTINGS, commands=2, lookups=1)).actions
     assert few == ("`make b` → success [#3]", "`ls b` → success [#4]")

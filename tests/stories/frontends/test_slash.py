@@ -167,7 +167,10 @@ def test_the_window_is_drawn_as_wide_as_the_terminal_with_the_marks_of_the_polic
     assert lines[1].count("╎") == 3
     assert all(width(line) < columns for line in lines[: lines.index("Messages")])
     assert (
-        any(line.startswith("╎ prunes if that pays, from ") and line.endswith("compacts at 20–70%"[-4:]) for line in lines)
+        any(
+            line.startswith("╎ prunes if that pays, from ") and line.endswith("compacts at 20–70%"[-4:])
+            for line in lines
+        )
         or columns == 40
     )
     (message,) = [line for line in lines if "hello 説明" in line and "#" in line]
