@@ -14,14 +14,19 @@ from tests.guards import Figures, material
 
 
 def figures() -> Iterator[Figures]:
-    """Yield a row for each half."""
+    """Yield a row for each part."""
     held = material("receipts")
-    for half in ("tuned", "unseen"):
+    for half, name in (("tuned", "tuned half"), ("unseen", "unseen half"), ("later", "later sessions")):
         good = [(one["text"], one["steps"]) for one in held[half]]
         bad = [(one["text"], [step for step in one["steps"] if not _shows(step)]) for one in held[half] if one["claim"]]
         stopped = sum(_flagged(*each) for each in bad)
         yield Figures(
-            f"claims, {half} half", stopped, len(bad), sum(_flagged(*each) for each in good), len(good), held["source"]
+            f"claims, {name}",
+            stopped,
+            len(bad),
+            sum(_flagged(*each) for each in good),
+            len(good),
+            held.get(f"source {half}", held["source"]),
         )
 
 
