@@ -28,13 +28,13 @@ def name_and_argument(line: str) -> tuple[str, str]:
 
 PASTED = "pictures"
 """Folder of the images that were pasted, each named after its content."""
-_PASTED = re.compile(rf"""(?:@"[^"\n]*|@?[^\s"']*)/{PASTED}/([0-9a-f]{{12}})\.(?:png|jpg|gif|webp)"?""")
+PASTED_IMAGE = re.compile(rf"""(?:@"[^"\n]*|@?[^\s"']*)/{PASTED}/([0-9a-f]{{12}})\.(?:png|jpg|gif|webp)"?""")
 
 
 def labelled(text: str) -> str:
     """Return a text with `[Image #1]` for the path of the first image that was pasted, and so on."""
     numbers: dict[str, int] = {}
-    return _PASTED.sub(lambda found: f"[Image #{numbers.setdefault(found[1], len(numbers) + 1)}]", text)
+    return PASTED_IMAGE.sub(lambda found: f"[Image #{numbers.setdefault(found[1], len(numbers) + 1)}]", text)
 
 
 NEAREST = 3

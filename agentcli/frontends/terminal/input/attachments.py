@@ -20,6 +20,7 @@ from agentcli.core.errors import InputError
 from agentcli.core.message import GOES_ON, File, Image, Part, Text
 from agentcli.core.sanitise import replace_surrogates
 from agentcli.core.text.encodings import decode, decode_beginning
+from agentcli.core.text.words import PASTED_IMAGE
 from agentcli.system import probe
 
 if TYPE_CHECKING:
@@ -281,8 +282,16 @@ class Pastes:
 
     def picture(self, file: Path) -> str:
         """Return a label for a picture, to insert into the buffer."""
-        label = f"[Image #{len(self.pictures) + 1}]"
-        self.pictures[label] = mention(str(file))
+        return self._label(mention(str(file)))
+
+    def with_labels(self, text: str) -> str:
+        """Return a text that was sent, with labels for the pictures that were pasted into it."""
+        return PASTED_IMAGE.sub(lambda found: self._label(found[0]) if found[0].startswith("@") else found[0], text)
+
+    def _label(self, name: str) -> str:
+        known = {sent: label for label, sent in self.pictures.items()}
+        label = known.get(name, f"[Image #{len(self.pictures) + 1}]")
+        self.pictures[label] = name
         return label
 
     def unfold(self, text: str) -> str:

@@ -192,7 +192,7 @@ class Editor:
 
     def put(self, text: str) -> None:
         """Replace the draft; a very long text is folded like a paste."""
-        text = self.pastes.fold(text) if len(text) > LONG else text
+        text = self.pastes.with_labels(self.pastes.fold(text) if len(text) > LONG else text)
         self.draft.text = text
         self.draft.cursor_position = len(text)
 

@@ -71,6 +71,10 @@ def test_a_picture_is_a_label_that_becomes_its_mention() -> None:
     draft = f"see {pastes.picture(Path('/tmp/a.png'))} and {pastes.picture(Path('/tmp/a b.png'))}"
     assert draft == "see [Image #1] and [Image #2]"
     assert pastes.unfold(draft) == 'see @/tmp/a.png and @"/tmp/a b.png"'
+    sent = f'see @"/tmp/a b/pictures/{"a" * 12}.png" and /tmp/pictures/{"b" * 12}.png'
+    again = pastes.with_labels(sent)
+    assert again == f"see [Image #3] and /tmp/pictures/{'b' * 12}.png"
+    assert (pastes.unfold(again), pastes.with_labels(sent)) == (sent, again)
 
 
 def test_a_label_that_was_typed_stands_for_nothing() -> None:
