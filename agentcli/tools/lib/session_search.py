@@ -30,10 +30,8 @@ _SHOWN = (450, 200)
 """Maximum characters shown of a hit: of the first ones of a page, and of the others."""
 _LONG_HITS = 3
 """Number of the first hits of a page that are shown at more length."""
-OTHER_WORDS = (
-    "[No hit has most of these words together. Search with three other wordings at once: words | words | words]"
-)
-"""First line of a page whose first hits have few of the words."""
+OTHER_WORDS = "[No good hit for these words. Search with three other wordings at once: words | words | words]"
+"""Line of a page without hits, or whose first hit has few of the words."""
 _WORDINGS = re.compile(r"\s*\n\s*|\s+\|\s+")
 """Separator of several wordings of one search."""
 _MOST_WORDINGS = 6
@@ -245,11 +243,14 @@ class _Search:
 
     async def _worded(self, wanted: Sequence[Term]) -> Sequence[Hit]:
         """Return the best places for a query, or for all of its wordings together."""
-        wordings = [each for each in _WORDINGS.split(self.pattern) if terms(each)]
-        if not 1 < len(wordings) <= _MOST_WORDINGS:
+        if not (several := self._wordings()):
             return await self._ranked(wanted, self.pattern)
-        found = [await self._ranked(terms(each), each) for each in wordings]
-        return _together(found)
+        return _together([await self._ranked(terms(each), each) for each in several])
+
+    def _wordings(self) -> Sequence[str]:
+        """Return the wordings of a query that has several, else none."""
+        found = [each for each in _WORDINGS.split(self.pattern) if terms(each)]
+        return found if 1 < len(found) <= _MOST_WORDINGS else ()
 
     async def _matching(self, regex: re.Pattern[str]) -> Sequence[Hit]:
         """Return the matches, from the newest record back, until a page is full."""
@@ -347,7 +348,7 @@ class _Search:
             records.setdefault(place, []).append(row)
             count += 1
         rows = [row for group in records.values() for row in group]
-        if ranked and apart and all(hit.share < _ENOUGH for hit in apart[:_LONG_HITS]):
+        if ranked and apart and apart[0].share < _ENOUGH and not self._wordings():
             after.insert(0, OTHER_WORDS)
         if count < len(apart):
             after.insert(0, f"[{plural(len(apart) - count, 'more hit')}; go on with offset={count + 1}]")
