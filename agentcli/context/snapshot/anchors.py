@@ -6,6 +6,7 @@ these weigh more than words. This module has no words of any language.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from bisect import bisect_left
@@ -13,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import nlargest
 from itertools import pairwise, takewhile
+from operator import itemgetter
 from typing import Literal
 
 from agentcli.context.ledger.standing_rules import sentences
@@ -84,16 +86,124 @@ class _Passage:
         return self.source.speaker == "user"
 
 
+_Place = tuple[int, int]
+"""Numbers of a source and of a passage in it."""
+
+
+class _Side:
+    """Sources of the user, or all others, by their tokens.
+
+    Many sources have the same text or head, so their tokens are found once. Only texts that a sentence asks for are
+    divided into passages.
+    """
+
+    def __init__(self, sources: Sequence[Source], by_user: bool) -> None:
+        self._sources, self._by_user = sources, by_user
+        self._divided: dict[str, Sequence[tuple[str, frozenset[str]]]] = {}
+        self._heads: dict[str, frozenset[str]] = {"": frozenset()}
+        self._newest: dict[str, Sequence[_Place]] = {}
+        self._counts: dict[str, int] = {}
+        self._least: dict[str, float] = {}
+        self.numbers = defaultdict[str, list[list[int]]](list)
+        """Numbers of the sources that contain a token, a list for each of their texts and heads."""
+        texts, heads = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
+        for number, source in enumerate(sources):
+            if (source.speaker == "user") is by_user:
+                texts[source.text].append(number)
+        for text, numbers in texts.items():
+            tokens = self._tokens(text)
+            for token in tokens or ():
+                self.numbers[token].append(numbers)
+            for number in () if tokens is None else numbers:
+                heads[sources[number].head].append(number)
+        for head, unsorted in heads.items():
+            numbers = sorted(unsorted)
+            self._heads[head] = frozenset(_tokens(head))
+            for token in self._heads[head]:
+                self.numbers[token].append(numbers)
+
+    def passages(self, number: int) -> Iterator[_Passage]:
+        """Yield the passages of a source."""
+        source = self._sources[number]
+        head = self._heads.get(source.head, frozenset())
+        return (_Passage(source, text, head | tokens) for text, tokens in self._passages(source.text))
+
+    def passage(self, place: _Place) -> _Passage:
+        """Return the passage at a place."""
+        source = self._sources[place[0]]
+        text, tokens = self._passages(source.text)[place[1]]
+        return _Passage(source, text, self._heads[source.head] | tokens)
+
+    def newest(self, option: frozenset[str]) -> Sequence[_Place]:
+        """Return the newest passages with a token, of several tokens with the one that the fewest passages contain."""
+        token = self._rarest(option)
+        if token not in self._newest:
+            found: list[_Place] = []
+            # Each source has a passage with it, and is in two lists at most.
+            lists = nlargest(2 * _WIDEST, self.numbers.get(token, ()), key=itemgetter(-1))
+            for number in nlargest(_WIDEST, {number for each in lists for number in each[-_WIDEST:]}):
+                found += reversed(self._within(number, token))
+                if len(found) >= _WIDEST:
+                    break
+            self._newest[token] = found[:_WIDEST]
+        return self._newest[token]
+
+    def _rarest(self, option: frozenset[str]) -> str:
+        if len(option) == 1:
+            return next(iter(option))
+        counts, least = dict[str, int](), math.inf
+        for token in sorted(option, key=self._fewest):
+            if self._fewest(token) > least:
+                break
+            if token not in self._counts:
+                self._counts[token] = sum(len(self._within(number, token)) for number in self._containing(token))
+            counts[token] = self._counts[token]
+            least = min(least, counts[token])
+        return min((token for token in option if token in counts), key=counts.__getitem__)
+
+    def _fewest(self, token: str) -> float:
+        """Return a number of passages with a token that is not too high: a source may be in two lists."""
+        if token not in self._least:
+            self._least[token] = sum(map(len, self.numbers.get(token, ()))) / 2
+        return self._least[token]
+
+    def _containing(self, token: str) -> set[int]:
+        return set().union(*self.numbers.get(token, ()))
+
+    def _within(self, number: int, token: str) -> Sequence[_Place]:
+        """Return the passages with a token of a source that contains it."""
+        source = self._sources[number]
+        if not self._by_user and len(source.text) <= _PASSAGE:
+            return [(number, 0)]  # a short text is one passage
+        named = token in self._heads[source.head]
+        passages = enumerate(self._passages(source.text))
+        return [(number, place) for place, (_, tokens) in passages if named or token in tokens]
+
+    def _passages(self, text: str) -> Sequence[tuple[str, frozenset[str]]]:
+        """Return the passages of a text with the tokens of each."""
+        if text not in self._divided:
+            passages = dict.fromkeys(_passages(text, self._by_user))
+            self._divided[text] = [(passage, frozenset(_tokens(passage))) for passage in passages]
+        return self._divided[text]
+
+    def _tokens(self, text: str) -> frozenset[str] | None:
+        """Return the tokens of all passages of a text; None if it has no passage."""
+        if not self._by_user and text.strip() and max(map(len, text.splitlines())) <= _PASSAGE:
+            return frozenset(_tokens(text))  # its passages are whole lines
+        passages = self._passages(text)
+        return frozenset[str]().union(*(tokens for _, tokens in passages)) if passages else None
+
+
 class Anchors:
-    """Index of the words of all sources, made once in time linear in their length."""
+    """Index of the words of all sources, made once in time linear in the length of their different texts."""
 
     def __init__(self, sources: Iterable[Source]) -> None:
-        self._passages: list[_Passage] = []
-        self._places = {by_user: defaultdict[str, list[int]](list) for by_user in (True, False)}
+        self._sources = tuple(dict.fromkeys(sources))
+        self._sides = {by_user: _Side(self._sources, by_user) for by_user in (True, False)}
         self._steps = defaultdict[int, list[int]](list)
-        for source in dict.fromkeys(sources):
-            self._add(source)
-        self._words = _Words({*self._places[True], *self._places[False]})
+        for number, source in enumerate(self._sources):
+            self._steps[source.step].append(number)
+        self._words = _Words({*self._sides[True].numbers, *self._sides[False].numbers})
 
     def of(
         self, sentence: str, claims: Sequence[str], cited: Iterable[int] = ()
@@ -106,9 +216,8 @@ class Anchors:
         units = list(self._units(sentence, claims))
         whole = sum(unit.weight for unit in units)
         best: dict[bool, tuple[float, _Passage]] = {}
-        candidates = (place for by_user in (True, False) for place in self._candidates(units, by_user))
-        for place in candidates if whole else ():
-            passage = self._passages[place]
+        sides = self._sides.values() if whole else ()
+        for passage in (side.passage(place) for side in sides for place in _candidates(units, side)):
             weight = sum(unit.weight for unit in units if unit.occurs(passage.tokens))
             if weight > best.get(passage.by_user, (0.0, passage))[0]:
                 best[passage.by_user] = weight, passage
@@ -124,34 +233,11 @@ class Anchors:
         return by_user and anchor(*by_user), elsewhere and anchor(*elsewhere)
 
     def _holds(self, step: int, unit: _Unit) -> bool:
-        return any(unit.occurs(self._passages[place].tokens) for place in self._steps.get(step, ()))
-
-    def _add(self, source: Source) -> None:
-        head, places = frozenset(_tokens(source.head)), self._places[source.speaker == "user"]
-        for number, text in enumerate(dict.fromkeys(_passages(source)), len(self._passages)):
-            passage = _Passage(source, text, head.union(_tokens(text)))
-            self._passages.append(passage)
-            self._steps[source.step].append(number)
-            for token in passage.tokens:
-                places[token].append(number)
-
-    def _candidates(self, units: Sequence[_Unit], by_user: bool) -> list[int]:
-        """Return the passages with most of the units, the newest first among equals; words that occur nearly everywhere choose none."""
-        found = []
-        for unit in units:
-            # Of several tokens that must occur together the rarest decides.
-            each = (min((self._places[by_user].get(token, ()) for token in option), key=len) for option in unit.options)
-            found.append((unit.weight, {place for places in each for place in places[-_WIDEST:]}))
-        found.sort(key=lambda pair: len(pair[1]))
-        weights: dict[int, float] = {}
-        visited = 0
-        for weight, where in found:
-            visited += len(where)
-            if visited > _MOST_VISITED and weights:
-                break
-            for place in where:
-                weights[place] = weights.get(place, 0.0) + weight
-        return nlargest(_TRIED, weights, key=lambda place: (weights[place], place))
+        return any(
+            unit.occurs(passage.tokens)
+            for number in self._steps.get(step, ())
+            for passage in self._sides[self._sources[number].speaker == "user"].passages(number)
+        )
 
     def _units(self, sentence: str, claims: Sequence[str]) -> Iterator[_Unit]:
         for claim in dict.fromkeys(claims):
@@ -163,6 +249,21 @@ class Anchors:
             weight = _PAIR if unspaced else min(1.0, len(token) / _LONG)
             related = (token,) if unspaced else self._words.related(token)
             yield _Unit(weight, tuple(frozenset((each,)) for each in related))
+
+
+def _candidates(units: Sequence[_Unit], side: _Side) -> list[_Place]:
+    """Return the passages with most of the units, the newest first among equals; words that occur nearly everywhere choose none."""
+    found = [(unit.weight, {place for option in unit.options for place in side.newest(option)}) for unit in units]
+    found.sort(key=lambda pair: len(pair[1]))
+    weights: dict[_Place, float] = {}
+    visited = 0
+    for weight, where in found:
+        visited += len(where)
+        if visited > _MOST_VISITED and weights:
+            break
+        for place in where:
+            weights[place] = weights.get(place, 0.0) + weight
+    return nlargest(_TRIED, weights, key=lambda place: (weights[place], place))
 
 
 class _Words:
@@ -186,13 +287,13 @@ class _Words:
         return {other for other in alike if not set(keys).isdisjoint(_keys(other))}
 
 
-def _passages(source: Source) -> Iterator[str]:
+def _passages(text: str, by_user: bool) -> Iterator[str]:
     """Yield the text in passages: whole lines, or sentences of long lines. Of the user's words each sentence is one."""
     passage = ""
-    for line in source.text.splitlines():
-        whole = len(line) <= _PASSAGE and source.speaker != "user"
+    for line in text.splitlines():
+        whole = len(line) <= _PASSAGE and not by_user
         for piece in (line,) if whole else _sentences(line):
-            if passage and (source.speaker == "user" or len(passage) + len(piece) > _PASSAGE):
+            if passage and (by_user or len(passage) + len(piece) > _PASSAGE):
                 yield passage
                 passage = ""
             passage = f"{passage}\n{piece}" if passage else piece
