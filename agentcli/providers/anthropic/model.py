@@ -131,12 +131,10 @@ class AnthropicModel:
         if not self._settings.counting or (platform and not platform.counts):
             return None
         await warmed(KIND)
-        wire = to_wire(request, self._settings)
-        del wire["max_tokens"]
         try:
             with self._translated(Reply()):
-                return int((await self._client.messages.count_tokens(**wire)).input_tokens)
-        except (ModelError, TypeError, ValueError) as error:
+                return await self._counted(request)
+        except (ModelError, LookupError, TypeError, ValueError) as error:
             if isinstance(error, ModelError) and error.cause == "not_found":
                 raise  # an endpoint without counting
             return None
@@ -172,17 +170,24 @@ class AnthropicModel:
                 async for data in stream:
                     yield data
 
-    async def _post(self, request: Request) -> Any:
+    async def _counted(self, request: Request) -> int:
+        if not self._settings.platform:
+            return int((await self._post(request, counting=True)).json()["input_tokens"])
+        wire = to_wire(request, self._settings)
+        del wire["max_tokens"]
+        return int((await self._client.messages.count_tokens(**wire)).input_tokens)
+
+    async def _post(self, request: Request, *, counting: bool = False) -> Any:
         """Send a body made here; return the response.
 
         The SDK would copy, check and encode the whole history for each request.
         """
         import httpx2
 
-        body, headers = to_body(request, self._settings, self._former)
-        return await self._client.post(
-            "/v1/messages", cast_to=httpx2.Response, content=body, options={"headers": headers}, stream=True
-        )
+        body, headers = to_body(request, self._settings, self._former, counting=counting)
+        path = "/v1/messages/count_tokens" if counting else "/v1/messages"
+        given: dict[str, Any] = {"cast_to": httpx2.Response, "content": body, "options": {"headers": headers}}
+        return await self._client.post(path, **given, stream=not counting)
 
     async def _data(self, response: Any) -> AsyncIterator[str]:
         """Yield the data of each event, at a fraction of the cost of the SDK's typed events.

@@ -51,15 +51,19 @@ def to_wire(request: Request, settings: ProviderSettings) -> Json:
     return fit_to_send({**arguments, "messages": messages})
 
 
-def to_body(request: Request, settings: ProviderSettings, former: Former) -> tuple[bytes, Mapping[str, str]]:
-    """Return the body of a streaming `POST /v1/messages`, and its own headers.
+def to_body(
+    request: Request, settings: ProviderSettings, former: Former, *, counting: bool = False
+) -> tuple[bytes, Mapping[str, str]]:
+    """Return the body of a streaming `POST /v1/messages`, or of a request that counts its tokens, and its own headers.
 
     Parts in `former` are not built again.
     """
     arguments, marked = _arguments(request, settings, former)
     headers: Mapping[str, str] = arguments.pop("extra_headers", {})
     extra = arguments.pop("extra_body", {})
-    fields = {**arguments, "stream": True, **extra}
+    if counting:
+        del arguments["max_tokens"]
+    fields = {**arguments, **({} if counting else {"stream": True}), **extra}
     return former.writer.write(fields, "messages", former.messages, marked), headers
 
 

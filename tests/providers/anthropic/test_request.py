@@ -96,6 +96,9 @@ def test_a_body_that_went_on_from_the_former_one_is_that_of_the_whole_request(
         whole = to_wire(asked, BUILT_IN["anthropic"])
         assert headers == whole.pop("extra_headers", {})
         assert json.loads(body) == {**whole, "stream": True}
+        counted, _ = to_body(asked, BUILT_IN["anthropic"], former, counting=True)
+        del whole["max_tokens"]
+        assert json.loads(counted) == whole
 
 
 def test_the_edits_go_out_with_thoughts_first_and_the_beta_in_the_header() -> None:
