@@ -32,6 +32,8 @@ class LoginStore:
     def __init__(self, project: Project, server: ServerDefinition) -> None:
         self._store = KeyStore(project.dirs.state, FILE)
         self._name, self._former = vault_key(server), former_key(server)
+        self.lock = project.dirs.state / f".mcp-{hashlib.sha256(self._name.encode()).hexdigest()[:16]}.lock"
+        """The file that processes lock to renew this login."""
 
     def read(self) -> str:
         """Return the login as JSON; empty if none is stored."""
@@ -68,7 +70,7 @@ def authentication(project: Project, server: ServerDefinition) -> Any:
         return None
     from agentcli.features.mcp.tokens import provider
 
-    return provider(server, vault)
+    return provider(server, vault, lock=vault.lock)
 
 
 def to_renew(project: Project, servers: Iterable[ServerDefinition]) -> Iterator[str]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import parse_qs, urlsplit
 
@@ -22,8 +25,11 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.features.mcp.config import ServerDefinition
 from agentcli.features.mcp.values import not_connected_to
+from agentcli.system.locked_file import FileLock
 
 CALLBACK = "/callback"
+RENEWAL_SECONDS = 30.0
+"""Seconds to wait for another process that renews the same login."""
 REDIRECTS = 5
 """Largest number of redirects to follow at a login."""
 _REQUEST = {
@@ -55,20 +61,82 @@ class LoginPage:
     answered: Callable[[], Awaitable[str]]
 
 
-def provider(server: ServerDefinition, vault: Vault, page: LoginPage | None = None) -> OAuthClientProvider:
-    """Return the authentication of requests to a server. Without a page, an expired login is a failure, never a question."""
+class _Renewing(OAuthClientProvider):
+    """Authentication with a login that several processes share: one renews it, the others use its result.
+
+    A renewed login may invalidate the old refresh token, so a second renewal with that token would end the login.
+    """
+
+    def __init__(self, *arguments: Any, lock: Path | None, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._lock = lock
+
+    async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        held = await self._to_renew()
+        async with contextlib.aclosing(super().async_auth_flow(request)) as flow:
+            try:
+                sent = await anext(flow)
+                while True:
+                    if held is not None and sent is request:  # the renewal is over
+                        held.release()
+                    sent = await flow.asend((yield sent))
+            except StopAsyncIteration:
+                return
+            finally:
+                if held is not None:
+                    held.release()
+
+    async def _to_renew(self) -> FileLock | None:
+        """Read a login that another process has renewed. If it is expired, return the lock for renewing it."""
+        if self._lock is None or (self._initialized and self.context.is_token_valid()):
+            return None
+        held = await _locked(self._lock) if self._reload() else None
+        if held is not None and not self._reload():
+            held.release()
+        return held
+
+    def _reload(self) -> bool:
+        """Let the SDK read the stored login again. Return True if it is expired."""
+        storage = self.context.storage
+        assert isinstance(storage, _Storage)
+        storage.connect(self)
+        self._initialized = False
+        return bool(self.context.token_expiry_time and self.context.token_expiry_time < time.time())
+
+
+async def _locked(path: Path) -> FileLock | None:
+    """Return the lock of a login; None if another process holds it too long, or no file can be made."""
+    until = time.monotonic() + RENEWAL_SECONDS
+    while time.monotonic() < until:
+        try:
+            return FileLock(path, patience=0)
+        except BlockingIOError:
+            await asyncio.sleep(0.02)
+        except OSError:
+            return None
+    return None
+
+
+def provider(
+    server: ServerDefinition, vault: Vault, page: LoginPage | None = None, lock: Path | None = None
+) -> OAuthClientProvider:
+    """Return the authentication of requests to a server. Without a page, an expired login is a failure, never a question.
+
+    `lock` is the file that processes lock to renew the login.
+    """
     storage = _Storage(server, vault, page.redirect if page else "http://127.0.0.1/callback")
 
     async def arrived() -> AuthorizationCodeResult:
         assert page is not None
         return code_of(await page.answered())
 
-    made = OAuthClientProvider(
+    made = _Renewing(
         server.url,
         storage.metadata,
         storage,
         redirect_handler=page.open_url if page else None,
         callback_handler=arrived if page else None,
+        lock=lock,
     )
     storage.connect(made)
     return made

@@ -6,8 +6,11 @@ import asyncio
 import json
 import socket
 import time
+from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
+import httpx2
 import pytest
 
 from agentcli.core.errors import InputError
@@ -104,3 +107,41 @@ def test_what_was_damaged_counts_as_no_login() -> None:
     vault = Kept()
     vault.text = "{broken"
     assert asyncio.run(provider(server(), vault).context.storage.get_tokens()) is None
+
+
+def test_eight_processes_renew_a_login_once(tmp_path: Path) -> None:
+    """The server invalidates a refresh token by its use; a provider each stands for a process."""
+    from agentcli.features.mcp.tokens import provider
+
+    left, renewed = {"first"}, list[str]()
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        if request.url.path != "/token":
+            return httpx2.Response(200 if request.headers.get("authorization") == "Bearer fresh" else 403)
+        given = parse_qs(request.content.decode())["refresh_token"][0]
+        renewed.append(given)
+        if given not in left:
+            return httpx2.Response(400, json={"error": "invalid_grant"})
+        left.clear()
+        left.add("second")
+        fresh = {"access_token": "fresh", "token_type": "Bearer", "expires_in": 3600, "refresh_token": "second"}
+        return httpx2.Response(200, json=fresh)
+
+    async def slowly(request: httpx2.Request) -> httpx2.Response:
+        await asyncio.sleep(0.01)
+        return answer(request)
+
+    async def one(vault: Kept) -> int:
+        auth = provider(server(), vault, lock=tmp_path / "lock")
+        async with httpx2.AsyncClient(auth=auth, transport=httpx2.MockTransport(slowly)) as client:
+            return (await client.get("https://example.org/mcp")).status_code
+
+    async def all_at_once() -> list[int]:
+        vault = Kept()
+        stale = {"access_token": "stale", "token_type": "Bearer", "refresh_token": "first"}
+        client = {"client_id": "me", "redirect_uris": ["http://127.0.0.1/callback"]}
+        vault.write(json.dumps({"client": client, "tokens": stale, "expires": 1.0}))
+        return await asyncio.gather(*(one(vault) for _ in range(8)))
+
+    assert asyncio.run(all_at_once()) == [200] * 8
+    assert renewed == ["first"]
