@@ -9,6 +9,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, NoReturn, TextIO
 
@@ -283,6 +284,7 @@ OTHER_COMMANDS = (
 
 if __name__ == "__main__":
     # `python -m` has put the start folder first. A project's module there would be imported for one of the same name.
-    if not sys.flags.safe_path and sys.path[:1] == [os.getcwd()]:
-        del sys.path[0]
+    with suppress(OSError):  # a folder that is gone
+        if not sys.flags.safe_path and sys.path[:1] == [os.getcwd()]:
+            del sys.path[0]
     process()

@@ -23,6 +23,7 @@ from agentcli.program.options import LAST, Options
 from agentcli.program.project import Project
 from agentcli.sessions.info import checked_id, new_id, stamp
 from agentcli.sessions.project import about_gone_folders
+from agentcli.system import probe
 
 LOOK = 0.02
 """Seconds between two looks whether the session has opened."""
@@ -68,7 +69,7 @@ def begin(project: Project, options: Options, warn: Callable[[str], object]) -> 
         raise InputError(f"There is a session {session} already. `agentcli resume {session}` continues it.")
     worktree: NamedWorktree | None = None
     place, cwd = former.worktree if former is not None else None, str(project.cwd)
-    if former is not None and not options.cwd and Path(former.folder).is_dir():
+    if former is not None and not options.cwd and probe.is_dir(former.folder):
         cwd = former.folder
     if options.worktree:
         worktree = open_worktree(project.cwd, options.worktree, project.worktrees, project.given_env)
@@ -111,7 +112,7 @@ def launch(project: Project, background: Background, former: Background | None =
 
 def resume(project: Project, background: Background) -> Background:
     """Continue the interrupted work of a background session whose process has ended. Raises AgentError."""
-    folder = background.folder if Path(background.folder).is_dir() else str(project.cwd)
+    folder = background.folder if probe.is_dir(background.folder) else str(project.cwd)
     options = stored_options(replace(background.options, cwd=folder), background.session)
     started = replace(background, options=options, started=stamp(), again=True, ended="", error="")
     return launch(project, started, background)
@@ -171,7 +172,7 @@ def _session(project: Project, options: Options) -> tuple[str, bool]:
 def _run(project: Project, kept: Kept, background: Background) -> None:
     """Start a session's process, and return once the session is shared. Raises NotStarted."""
     session, place = background.session, background.place
-    folder = place if Path(place).is_dir() else background.folder
+    folder = place if probe.is_dir(place) else background.folder
     try:
         kept.save(background)
         with open(kept.log(session), "wb") as said:

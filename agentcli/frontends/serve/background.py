@@ -12,6 +12,7 @@ from typing import Any, Literal
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.program.named_worktree import NamedWorktree
 from agentcli.program.options import Options
+from agentcli.system import probe
 from agentcli.system.paths import replace_file
 from agentcli.system.worktrees import Worktree
 
@@ -46,7 +47,7 @@ class Background:
 
     def named_worktree(self, env: Mapping[str, str]) -> NamedWorktree | None:
         """Return its worktree, if it has one that still exists."""
-        if self.worktree is None or not Path(self.worktree["folder"]).is_dir():
+        if self.worktree is None or not probe.is_dir(self.worktree["folder"]):
             return None
         there = self.worktree
         tree = Worktree(Path(there["root"]), Path(there["folder"]), Path(there["cwd"]), there["head"], env)

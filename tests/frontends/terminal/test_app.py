@@ -348,11 +348,11 @@ def test_a_picker_starts_on_what_is_in_use_until_one_searches(tmp_path: Path) ->
 @pytest.mark.full
 def test_a_command_left_at_its_choice_leaves_nothing_behind(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        t.send("/theme\r", until="dark")
+        t.send("/config theme\r", until="dark")
         t.send("\x1b")
         t.gone("dark")
         t.send("/mode plan\r", until="Plan mode")
-        assert "/theme" not in "\n".join(t.history())
+        assert "/config" not in "\n".join(t.history())
         assert "/mode plan" in "\n".join(t.history())
 
 

@@ -37,7 +37,7 @@ PROJECT: dict[str, tuple[Any, str]] = {
     "a deny rule": ("settings.json", {"permissions": {"deny": ["Read(.env)"]}}, ""),
     "an allow rule": ("settings.local.json", {"permissions": {"allow": ["Bash(ls:*)"]}}, ".claude/settings.local.json: bash(ls:*): a project cannot allow"),
     "a rule about a tool that is not there": ("settings.json", {"permissions": {"deny": ["Teleport"]}}, "deny Teleport: there is no such tool here"),
-    "a status line": ("settings.json", {"statusLine": {"type": "command", "command": "date"}}, "statusLine: not taken over"),
+    "a status line": ("settings.json", {"statusLine": {"type": "command", "command": "date"}}, "statusLine: a project's file can only set rules"),
     "a skill": ("skills/one/SKILL.md", "---\nname: one\ndescription: d\n---\nText", ""),
     "a field of a skill": ("skills/one/SKILL.md", "---\nname: one\ndescription: d\nhooks: {}\n---\nText", "skill one: the field hooks has no effect here"),
     "a skill's tools": ("skills/one/SKILL.md", "---\nname: one\ndescription: d\nallowed-tools: Read, Teleport\n---\nText", "skill one: allows tools that do not exist here: Teleport"),
