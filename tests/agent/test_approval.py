@@ -18,7 +18,7 @@ from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, FoundTools
 from agentcli.agent.timed_rules import TimedRules
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import ConfigError, ToolError
-from agentcli.core.event import Noticed, PermissionDecided
+from agentcli.core.event import Noticed, PermissionDecided, Warned
 from agentcli.core.message import ToolCall
 from agentcli.core.on_demand import OnDemand
 from agentcli.permissions.paths import UndoCover, Workspace
@@ -253,13 +253,14 @@ def test_the_first_call_that_nobody_can_allow_tells_what_to_expect_and_the_other
 
 def test_a_run_without_a_person_says_at_its_start_what_will_be_denied(tmp_path: Path) -> None:
     session = open_session(tmp_path, [say("Hello."), say("Again.")], attended=False)
-    say_to(session, "go", "on")
+    events = say_to(session, "go", "on")
     first, later = (message for message in messages(session) if message.role == "user")
     assert "Non-interactive run, no one can approve calls: edits and commands that may change files are denied." in str(
         first.parts
     )
     assert "Non-interactive run" not in str(later.parts)
-    assert [note for note in session.notes if note.startswith("Non-interactive run, mode ask")]
+    told = [event.message for event in events if isinstance(event, Warned)]
+    assert [each.startswith("Non-interactive run, mode ask") for each in told] == [True]
 
 
 def test_a_run_with_a_person_says_nothing_of_that(tmp_path: Path) -> None:

@@ -210,4 +210,4 @@ def _repeats(item: str, decisions: Iterable[VerbatimText]) -> bool:
     return any(len(words & set(_WORD.findall(text.casefold()))) >= _SAME * len(words) for text in texts)
 
 
-_SAME = 0.85
+_SAME = 0.75
