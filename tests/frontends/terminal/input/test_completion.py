@@ -32,6 +32,14 @@ def labels(complete: Completion, before: str) -> list[str]:
     return [item.label for item in complete(before).items]
 
 
+def settled(complete: Completion, before: str) -> list[str]:
+    """The labels once the folder has been read to its end."""
+    ends = time.monotonic() + 20
+    while complete(before).more and time.monotonic() < ends:
+        time.sleep(0.01)
+    return labels(complete, before)
+
+
 def test_commands_their_arguments_and_files_are_completed(tmp_path: Path) -> None:
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "main.py").touch()
@@ -124,18 +132,12 @@ def test_files_outside_of_the_project_are_completed_folder_by_folder(tmp_path: P
         (tmp_path / name).touch()
     complete = completion(tmp_path / "work")
 
-    def settled(before: str) -> list[str]:
-        ends = time.monotonic() + 20
-        while complete(before).more and time.monotonic() < ends:
-            time.sleep(0.01)
-        return labels(complete, before)
-
-    assert settled("see @../o") == ["@../other/"]
-    assert settled("see @../other/") == ['@"../other/out of/"', "@../other/out.py"]
-    assert settled("see @../other/.") == ["@../other/.hidden"]
-    assert settled(f"see @{tmp_path}/other/OUT.") == [f"@{tmp_path}/other/out.py"]
+    assert settled(complete, "see @../o") == ["@../other/"]
+    assert settled(complete, "see @../other/") == ['@"../other/out of/"', "@../other/out.py"]
+    assert settled(complete, "see @../other/.") == ["@../other/.hidden"]
+    assert settled(complete, f"see @{tmp_path}/other/OUT.") == [f"@{tmp_path}/other/out.py"]
     for odd in ("/no/such/folder/x", "~no-such-user/x", "/a\0b/x", "/" + "x" * 5_000 + "/y"):
-        assert settled(f"see @{odd}") == []
+        assert settled(complete, f"see @{odd}") == []
 
 
 @each_row(
@@ -149,7 +151,7 @@ def test_what_is_completed_is_attached_whatever_its_name(tmp_path: Path, name: s
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "a").touch()
     complete = completion(tmp_path)
-    offered = [*labels(complete, "@"), *labels(completion(tmp_path / "other"), f"@{tmp_path}/")]
+    offered = [*labels(complete, "@"), *settled(completion(tmp_path / "other"), f"@{tmp_path}/")]
     attached = [path for label in offered for path in mentioned(f"see {label} now", tmp_path)]
     assert len(attached) == len(offered)
     assert attached.count(tmp_path / name) == 2, "as a file of the project, and as one outside"
