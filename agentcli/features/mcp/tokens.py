@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -23,6 +22,7 @@ from mcp.shared.auth import (
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
+from agentcli.core.streams import closing
 from agentcli.features.mcp.config import ServerDefinition
 from agentcli.features.mcp.values import not_connected_to
 from agentcli.system.locked_file import FileLock
@@ -73,9 +73,10 @@ class _Renewing(OAuthClientProvider):
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         held = await self._to_renew()
-        async with contextlib.aclosing(super().async_auth_flow(request)) as flow:
+        flow = super().async_auth_flow(request)
+        async with closing(flow) as requests:
             try:
-                sent = await anext(flow)
+                sent = await anext(requests)
                 while True:
                     if held is not None and sent is request:  # the renewal is over
                         held.release()
