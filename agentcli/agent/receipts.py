@@ -12,7 +12,7 @@ from agentcli.agent.core import SessionCore
 from agentcli.agent.proof import Ledger, Proof, Step, ledger
 from agentcli.core.mcp_servers import effective
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
-from agentcli.core.record import Record
+from agentcli.core.record import Compaction, Record
 from agentcli.core.tool import Traits
 
 _NAMES = {"tests": "tests pass", "build": "it builds", "lint": "lint is clean", "checks": "checks pass"}
@@ -25,13 +25,13 @@ def receipt_of(claimed: frozenset[Kind], core: SessionCore) -> Receipt:
     """Return the receipt of a message that claims this at the end of a turn of this session."""
     history = core.journal.history
     found = judged(claimed, list(steps(history.entries, core.traits, core.ctx.cwd)))
-    whole = bool(history.entries) and history.entries[0].seq <= _FIRST
-    # After a compaction the session's first runs are unknown: only a known edit proves that none followed it.
-    return found if found.verified is not False or whole or found.edited else NO_RECEIPT
-
-
-_FIRST = 2
-"""Number of the first message in a session that was never compacted."""
+    newest = history.compaction.body if history.compaction is not None else None
+    if found.verified is not False or not isinstance(newest, Compaction):
+        return found
+    # Runs before the compaction are unknown, even those after an edit that stays: only a later edit proves that none followed.
+    later = [entry for entry in history.entries if entry.seq >= newest.kept_from]
+    found = judged(claimed, list(steps(later, core.traits, core.ctx.cwd)))
+    return found if found.edited else NO_RECEIPT
 
 
 def steps(entries: Iterable[Record], traits: Mapping[str, Traits], cwd: Path) -> Iterator[Step]:

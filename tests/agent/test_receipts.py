@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from agentcli.agent.ports import Prompt
 from agentcli.agent.proof import Step
 from agentcli.agent.receipts import receipt
 from agentcli.core.event import Noticed, TurnEnded
 from agentcli.core.message import Text
+from agentcli.core.record import Compaction
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.agent.open_session import ended, messages, open_session, say_to
 from tests.tables import each_row
@@ -114,3 +117,23 @@ def test_receipts_can_be_switched_off_and_say_nothing_without_a_claim(tmp_path: 
     assert ending(tmp_path, say("", WRITE), WRONG, receipts=False)[0].verified is None
     end, told, reminders = ending(tmp_path, say("", WRITE), say("The cart is done."))
     assert (end.verified, told, reminders) == (None, [], [])
+
+
+def test_an_edit_that_a_compaction_keeps_does_not_prove_that_nothing_ran_since(tmp_path: Path) -> None:
+    (tmp_path / "tests.sh").write_text("echo 14 passed\n")
+    script = [say("", WRITE), say("", RUN), say("Done."), WRONG, say("", WRITE), WRONG]
+    session = open_session(tmp_path, script, mode="yolo", attended=True)
+
+    async def main() -> list[bool | None]:
+        ends = []
+        for text in ("Fix the cart.", "Report.", "Again."):
+            ends.append(ended([event async for event in session.turn(Prompt(text), asyncio.Event())]).verified)
+            if text == "Fix the cart.":
+                *_, last = entries = session.history.entries
+                kept = tuple(each.seq for each in entries[:3])
+                covers = (1, last.seq)
+                body = Compaction("manual", "compressed", "auto", covers, last.seq + 1, "None.", kept=kept)
+                session.core.record(body)
+        return ends
+
+    assert asyncio.run(main()) == [None, None, False]
