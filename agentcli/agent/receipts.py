@@ -28,7 +28,7 @@ def receipt_of(claimed: frozenset[Kind], core: SessionCore) -> Receipt:
     newest = history.compaction.body if history.compaction is not None else None
     if found.verified is not False or not isinstance(newest, Compaction):
         return found
-    # Runs before the compaction are unknown, even those after an edit that stays: only a later edit proves that none followed.
+    # Runs before the compaction are unknown, even those after an edit that stays.
     later = [entry for entry in history.entries if entry.seq >= newest.kept_from]
     found = judged(claimed, list(steps(later, core.traits, core.ctx.cwd)))
     return found if found.edited else NO_RECEIPT
