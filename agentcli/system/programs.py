@@ -5,10 +5,14 @@ influence.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from agentcli.core.text.secrets import holds_secret
+
+OWN_PROGRAM = (sys.executable, "-P", "-m", "agentcli")
+"""Command of this program as another process. With `-P`, no module of the folder replaces one of ours."""
 
 _given = ""
 _cleaned: str | None = None

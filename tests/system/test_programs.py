@@ -10,7 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.system.programs import GIT_HARDENED_CONFIG, SCRUBBED_VARIABLES, find_program, hardened, trusted_path
+from agentcli.system import programs
+from agentcli.system.programs import (
+    GIT_HARDENED_CONFIG,
+    OWN_PROGRAM,
+    SCRUBBED_VARIABLES,
+    find_program,
+    hardened,
+    trusted_path,
+)
 from tests.tables import each_row
 
 
@@ -146,3 +154,12 @@ def test_git_takes_every_hardened_setting() -> None:
             check=False,
         )
         assert done.stdout == value + "\n"
+
+
+def test_a_folder_does_not_replace_the_program_that_is_started_in_it(tmp_path: Path) -> None:
+    (tmp_path / "agentcli").mkdir()
+    (tmp_path / "agentcli" / "__main__.py").write_text("print('theirs')")
+    ran = subprocess.run([*OWN_PROGRAM, "--version"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert ran.stdout.startswith("agentcli ")
+    sources = Path(programs.__file__).parents[1].rglob("*.py")
+    assert [file.name for file in sources if '"-m", "agentcli"' in file.read_text("utf-8")] == ["programs.py"]

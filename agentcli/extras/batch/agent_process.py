@@ -25,6 +25,7 @@ from agentcli.extras.batch.tasks import Task
 from agentcli.extras.batch.work import Work, folder_of, session_cost
 from agentcli.frontends.headless.print_mode import LIFELINE
 from agentcli.sessions.store import Store
+from agentcli.system.programs import OWN_PROGRAM
 
 STOP_SECONDS = 10.0
 """Seconds between SIGTERM and SIGKILL for an agent that is stopped."""
@@ -122,7 +123,7 @@ async def start_process(arguments: Sequence[str], cwd: Path, env: Mapping[str, s
     watched, held = os.pipe()
     try:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "agentcli", *arguments),
+            *(*OWN_PROGRAM, *arguments),
             cwd=cwd,
             env={**env, LIFELINE: str(watched)},
             stdin=given,

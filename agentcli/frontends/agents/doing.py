@@ -6,10 +6,8 @@ import asyncio
 import contextlib
 import os
 import signal
-import sys
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
 from agentcli.core.errors import AgentError, InputError
 from agentcli.frontends.agents.starting import resume
@@ -21,6 +19,7 @@ from agentcli.program.named_worktree import NamedWorktree
 from agentcli.program.project import Project
 from agentcli.system import probe
 from agentcli.system.git import GitError, run_git
+from agentcli.system.programs import OWN_PROGRAM
 
 
 class Doing:
@@ -54,15 +53,14 @@ class Doing:
 
     def opening(self, row: Running) -> Sequence[str]:
         """Return the command that opens a session in this terminal. Raises InputError."""
-        program = [sys.executable, "-P", "-m", "agentcli"]
         if row.shared:
-            return [*program, "attach", row.session]
+            return [*OWN_PROGRAM, "attach", row.session]
         if row.state not in OVER:
             raise InputError("It is open in another terminal and not shared: /remote on there shares it.")
         background = self._kept.get(row.session)
         folders = [row.folder, background.worktree["root"] if background and background.worktree else ""]
-        there = next((each for each in folders if each and probe.is_dir(Path(each))), str(self._project.cwd))
-        return [*program, "resume", row.session, "-C", there]
+        there = next((each for each in folders if each and probe.is_dir(each)), str(self._project.cwd))
+        return [*OWN_PROGRAM, "resume", row.session, "-C", there]
 
     def _told(self, answer: object) -> str:
         if isinstance(answer, dict) and not answer.get("ok"):
@@ -84,7 +82,7 @@ class Doing:
         try:
             if (tree := self._tree(row)) is not None:
                 return tree.diff()
-            if not probe.is_dir(Path(row.folder)):
+            if not probe.is_dir(row.folder):
                 return ""
             return run_git(row.folder, "diff", "HEAD", env=self._project.given_env).out
         except GitError as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -15,6 +14,7 @@ from agentcli.core.errors import AgentError, InputError
 from agentcli.frontends.serve.machine import Machine
 from agentcli.sessions.info import SessionInfo, new_id
 from agentcli.system import probe
+from agentcli.system.programs import OWN_PROGRAM
 
 PATIENCE = 30.0
 """Seconds for a session to open."""
@@ -75,8 +75,7 @@ class Starter:
 def spawned(arguments: list[str], folder: str, env: Mapping[str, str], said: IO[bytes]) -> subprocess.Popen[bytes]:
     """Start our program in a process that does not end with ours; `said` gets what it prints. Raises InputError."""
     nothing = subprocess.DEVNULL
-    # -P: no module of the folder takes the place of one of ours.
-    command = [sys.executable, "-P", "-m", "agentcli", *arguments]
+    command = [*OWN_PROGRAM, *arguments]
     try:
         return subprocess.Popen(
             command, env=env, cwd=folder, stdin=nothing, stdout=nothing, stderr=said, start_new_session=True
