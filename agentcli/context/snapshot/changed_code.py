@@ -6,6 +6,7 @@ import posixpath
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from agentcli.context.snapshot.form import relative
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import Message, ToolCall, ToolResult
 from agentcli.core.record import Record
@@ -58,8 +59,7 @@ def changed_code(made: Sequence[Edit], texts: Mapping[str, str], characters: int
     shown: list[str] = []
     left = characters
     for n in range(len(made) - 1, -1, -1):
-        hunk = "" if made[n].is_shown else _hunk(made[n], texts.get(made[n].path), made[n + 1 :])
-        hunk = hunk.removeprefix(f"{cwd.rstrip('/')}/") if cwd else hunk
+        hunk = "" if made[n].is_shown else _hunk(made[n], texts.get(made[n].path), made[n + 1 :], cwd)
         if hunk and hunk not in shown:
             left -= len(hunk) + 1
             if left < 0:
@@ -84,7 +84,7 @@ def _text(given: Mapping[str, Any], *names: str) -> str:
     return next((value for name in names if isinstance(value := given.get(name), str)), "")
 
 
-def _hunk(edit: Edit, now: str | None, later: Iterable[Edit]) -> str:
+def _hunk(edit: Edit, now: str | None, later: Iterable[Edit], cwd: str) -> str:
     """Return an edit with its place, or an empty text if it is no longer there."""
     new = edit.new.strip("\n")
     if not new.strip():
@@ -95,7 +95,7 @@ def _hunk(edit: Edit, now: str | None, later: Iterable[Edit]) -> str:
         return "" if over else f"{edit.path}:\n{truncate_middle(new, _LONGEST)}"
     at = now.find(new)
     line = now.count("\n", 0, at) + 1
-    return f"{edit.path}:{line}:\n{truncate_middle(new, _LONGEST)}" if at >= 0 else ""
+    return f"{relative(edit.path, cwd)}:{line}:\n{truncate_middle(new, _LONGEST)}" if at >= 0 else ""
 
 
 _LONGEST = 800

@@ -181,6 +181,11 @@ def uncited(item: str) -> str:
     return _CITED.sub("", item)
 
 
+def relative(path: str, cwd: str) -> str:
+    """Return a path relative to the session's folder, if it is inside."""
+    return path.removeprefix(f"{cwd.rstrip('/')}/") if cwd else path
+
+
 def cited(item: str) -> Sequence[int]:
     """Return the records that an item cites as its source, oldest first."""
     match = _CITED.search(item)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from agentcli.context.compaction_settings import SnapshotSettings
 from agentcli.context.ledger.decisions import fitting_decisions
 from agentcli.context.ledger.ledger import CommandFact, FileFact, Ledger, newest
-from agentcli.context.snapshot.form import WITHOUT_MODEL, Snapshot, cite, cited, last_cited, uncited
+from agentcli.context.snapshot.form import WITHOUT_MODEL, Snapshot, cite, cited, last_cited, relative, uncited
 from agentcli.context.snapshot.knowledge import merged_knowledge
 from agentcli.context.snapshot.verify import CONTRADICTED, Evidence, unsupported
 from agentcli.core.record import TodoItem, VerbatimText
@@ -119,7 +119,7 @@ def _settled(newest_first: Sequence[FileFact], cwd: str, settings: SnapshotSetti
     folders: dict[str, list[FileFact]] = {}
     newest_first = sorted(newest_first, key=lambda fact: fact.state == "READ")
     for fact in newest_first:
-        folder = posixpath.dirname(_relative(fact.path, cwd))
+        folder = posixpath.dirname(relative(fact.path, cwd))
         top = "/".join(folder.split("/")[: 2 + folder.startswith("/")]) or "."
         folders.setdefault(top, []).append(fact)
     places = [(f"`{folder}/`", facts) for folder, facts in folders.items()]
@@ -128,11 +128,6 @@ def _settled(newest_first: Sequence[FileFact], cwd: str, settings: SnapshotSetti
         states = Counter(fact.state for fact in facts)
         counts = ", ".join(f"{number} {state}" for state, number in states.items())
         yield f"More in {place}: {counts}; recall names them"
-
-
-def _relative(path: str, cwd: str) -> str:
-    """Return a path relative to the session's folder, if it is inside."""
-    return path.removeprefix(f"{cwd.rstrip('/')}/") if cwd else path
 
 
 def _most_relevant(
@@ -168,7 +163,7 @@ def _file_line(fact: FileFact, why: str, cwd: str = "") -> str:
     if fact.lines and fact.state != "DELETED":
         figures.append(f"{fact.lines} lines")
     count = f" ({', '.join(figures)})" if figures else ""
-    return f"{fact.state}: `{_relative(fact.path, cwd)}`{count}" + (f" - {why}" if why else "")
+    return f"{fact.state}: `{relative(fact.path, cwd)}`{count}" + (f" - {why}" if why else "")
 
 
 def _whys(lines: Iterable[str], ledger: Ledger) -> dict[str, str]:

@@ -9,12 +9,11 @@ from urllib.parse import urlsplit
 from agentcli.core.errors import ToolError, in_words, innermost
 from agentcli.core.tool import ToolLimits
 from agentcli.extension import Fetched
-from agentcli.system.network import target
+from agentcli.system.network import EVERYWHERE, target
 from agentcli.tools.lib.web_request import WebRequest, client_for, exchanged
 
 LARGEST = 2_000_000
 """Maximum bytes of an answer."""
-_EVERYWHERE = ("0.0.0.0/0", "::/0")
 
 
 async def fetch(url: str, headers: Mapping[str, str], body: str, private: bool, limits: ToolLimits) -> Fetched:
@@ -23,7 +22,7 @@ async def fetch(url: str, headers: Mapping[str, str], body: str, private: bool, 
 
     place, seconds = urlsplit(url).netloc or url, limits.fetch_seconds
     request = WebRequest("POST" if body else "GET", headers, body.encode() if body else None)
-    allowed = _EVERYWHERE if private else limits.fetch_addresses
+    allowed = EVERYWHERE if private else limits.fetch_addresses
     try:
         async with asyncio.timeout(seconds), client_for(seconds) as client:
             page = await exchanged(client, await target(url, allowed), request, LARGEST)

@@ -21,11 +21,11 @@ from agentcli.frontends.agents.doing import Doing
 from agentcli.frontends.agents.drawing import draw, question_lines
 from agentcli.frontends.agents.view import Act, View, press
 from agentcli.frontends.serve.listing import Listing
-from agentcli.frontends.terminal.early import BRACKETED_PASTE, PLAIN_PASTE
+from agentcli.frontends.terminal.early import BRACKETED_PASTE, ENTER_ALTERNATE, LEAVE_ALTERNATE, PLAIN_PASTE
 from agentcli.frontends.terminal.input.keyboard import ASK_BACKGROUND, Keyboard
 from agentcli.frontends.terminal.paint import to_terminal
 from agentcli.frontends.terminal.render import diff
-from agentcli.frontends.terminal.render.frame import Size
+from agentcli.frontends.terminal.render.frame import Size, terminal_size
 from agentcli.frontends.terminal.settings import UiSettings
 from agentcli.frontends.terminal.style import PLAIN, choose_theme, theme_for_background
 from agentcli.frontends.terminal.views import pager
@@ -37,7 +37,7 @@ READING = 0.4
 """Seconds after which a question that came can be answered: an earlier key was meant for something else."""
 FLUSH = 0.05
 """Seconds after which a lone Esc is the key."""
-_ENTER, _LEAVE = f"\x1b[?1049h\x1b[?25l{BRACKETED_PASTE}", f"{PLAIN_PASTE}\x1b[?25h\x1b[?1049l"
+_ENTER, _LEAVE = f"{ENTER_ALTERNATE}\x1b[?25l{BRACKETED_PASTE}", f"{PLAIN_PASTE}\x1b[?25h{LEAVE_ALTERNATE}"
 _BEGIN, _END = "\x1b[?2026h\x1b[?7l", "\x1b[?7h\x1b[?2026l"
 _NAMES: Mapping[Keys | str, str] = {Keys.ControlM: "enter", Keys.ControlJ: "enter", Keys.ControlH: "backspace"}
 
@@ -199,11 +199,7 @@ class Agents:
 
     @property
     def _size(self) -> Size:
-        try:
-            found = os.get_terminal_size(sys.stdout.fileno())
-        except OSError:
-            return Size(80, 24)
-        return Size(found.columns or 80, found.lines or 24)
+        return terminal_size(sys.stdout.fileno())
 
     def _paint(self) -> None:
         if self._away:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from agentcli.frontends.terminal.input.editor import Editor
 from agentcli.frontends.terminal.input.keys import bind
 from agentcli.frontends.terminal.paint import Painter, to_terminal
-from agentcli.frontends.terminal.render.frame import Size
+from agentcli.frontends.terminal.render.frame import Size, terminal_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,11 +32,7 @@ class Device:
     @property
     def size(self) -> Size:
         """Current size of the terminal; 80 by 24 if unknown."""
-        try:
-            found = os.get_terminal_size(self.early.screen)
-        except OSError:
-            return Size(80, 24)
-        return Size(found.columns or 80, found.lines or 24)
+        return terminal_size(self.early.screen)
 
     @property
     def keys_wait(self) -> bool:

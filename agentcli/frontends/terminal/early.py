@@ -16,8 +16,12 @@ T = TypeVar("T")
 
 PROMPT = "> "
 BRACKETED_PASTE, PLAIN_PASTE = "\x1b[?2004h", "\x1b[?2004l"
+PAINTING = "\x1b[?2026h\x1b[?25l\x1b[?7l"
+"""Beginning of every frame: synchronised update, cursor and line wrap off."""
 PAINTED = "\x1b[?7h\x1b[?25h\x1b[?2026l"
 """End of every frame: line wrap and cursor on, synchronised update over."""
+ENTER_ALTERNATE, LEAVE_ALTERNATE = "\x1b[?1049h", "\x1b[?1049l"
+"""Changes to the terminal's alternate screen, and back."""
 _CTRL_C = 3
 
 

@@ -8,7 +8,7 @@ import select
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from agentcli.frontends.terminal.early import PAINTED
+from agentcli.frontends.terminal.early import PAINTED, PAINTING
 from agentcli.frontends.terminal.paint_log import ASK_WIDTH, Paint, PaintLog
 from agentcli.frontends.terminal.render.frame import Size
 from agentcli.frontends.terminal.render.pieces import Piece
@@ -18,7 +18,6 @@ Write = Callable[[str], None]
 Place = tuple[int, int]
 """Row and column, from 0."""
 
-_BEGIN, _END = "\x1b[?2026h\x1b[?25l\x1b[?7l", PAINTED
 ALIKE = 12
 """Common first characters from which two lines count as one changed line."""
 _CONTINUES = "\u200d\ufe0e\ufe0f"
@@ -104,7 +103,7 @@ class Painter:
             parts.append(ASK_WIDTH)
         elif self.log is not None:
             self.log.reset(live[: cursor[0]], cursor[1])
-        self._write(_BEGIN + "".join(parts) + "\r" + _forward(live[cursor[0]] if live else "", cursor[1]) + _END)
+        self._write(PAINTING + "".join(parts) + "\r" + _forward(live[cursor[0]] if live else "", cursor[1]) + PAINTED)
         self._live, self._cursor = list(live), cursor
         return True
 

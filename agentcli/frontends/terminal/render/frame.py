@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from agentcli.core.dataclass import dataclass
 from agentcli.program.command import Item
 
@@ -32,6 +34,15 @@ class Size:
     def panel(self) -> int:
         """Rows of a report above the input."""
         return max(3, self.rows - 8)
+
+
+def terminal_size(descriptor: int) -> Size:
+    """Return the size of the terminal with this descriptor; 80 by 24 if unknown."""
+    try:
+        found = os.get_terminal_size(descriptor)
+    except OSError:
+        return Size(80, 24)
+    return Size(found.columns or 80, found.lines or 24)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from agentcli.core.journal import Journal
 from agentcli.core.tasks import run_beside
-from agentcli.frontends.terminal.early import PAINTED
+from agentcli.frontends.terminal.early import ENTER_ALTERNATE, LEAVE_ALTERNATE, PAINTED, PAINTING
 from agentcli.frontends.terminal.input.editor import Editor
 from agentcli.frontends.terminal.render.draw import running_lines
 from agentcli.frontends.terminal.render.pieces import Piece, Printed, UserMessage
@@ -19,8 +19,6 @@ from agentcli.frontends.terminal.views import pager
 from agentcli.frontends.terminal.views.pager import AROUND, Pager
 from agentcli.frontends.terminal.views.transcript import Transcript, section_lines
 
-_ENTER, _LEAVE = "\x1b[?1049h", "\x1b[?1049l"
-_BEGIN, _END = "\x1b[?2026h\x1b[?25l\x1b[?7l", PAINTED
 _CURSOR, _NO_CURSOR = "\x1b[?25h", "\x1b[?25l"
 BUDGET, PAUSE = 0.02, 0.005
 """Seconds of layout at a time, and between two of them for the keys."""
@@ -78,7 +76,7 @@ class Viewing:
         self._screen.wanted = self._remind
         self._notice = WANTED if self._screen.state.dialog is not None else ""
         self._editor.focus(True)
-        self._screen.painter.raw(_ENTER)
+        self._screen.painter.raw(ENTER_ALTERNATE)
         self._pager, self._columns = Pager(height=self._height), self._screen.size.columns
         self._running = self._running_lines()
         self._work = run_beside(self._read(), self._failed)
@@ -94,7 +92,7 @@ class Viewing:
         self._screen.wanted = lambda: None
         self._editor.focus(self._screen.state.dialog is not None)
         if not self._hidden:
-            self._screen.painter.raw(_LEAVE + _CURSOR)
+            self._screen.painter.raw(LEAVE_ALTERNATE + _CURSOR)
         self._hidden = False
         self._screen.here.set()
         self._screen.refresh()
@@ -124,7 +122,7 @@ class Viewing:
         before = self._painted if len(self._painted) == len(rows) else [None] * len(rows)
         changed = [f"\x1b[{n + 1};1H\x1b[2K{row}" for n, row in enumerate(rows) if row != before[n]]
         at = f"\x1b[{cursor[0] + 1};{cursor[1] + 1}H" if cursor else ""
-        self._screen.painter.raw(_BEGIN + "".join(changed) + at + _END + ("" if cursor else _NO_CURSOR))
+        self._screen.painter.raw(PAINTING + "".join(changed) + at + PAINTED + ("" if cursor else _NO_CURSOR))
         self._painted = rows
 
     def renew(self) -> None:
@@ -146,13 +144,13 @@ class Viewing:
         """Leave the alternate screen for other output, such as the shell's."""
         if self.is_open and not self._hidden:
             self._hidden = True
-            self._screen.painter.raw(_LEAVE + _CURSOR)
+            self._screen.painter.raw(LEAVE_ALTERNATE + _CURSOR)
 
     def reveal(self) -> None:
         """Take the alternate screen back."""
         if self.is_open and self._hidden:
             self._hidden, self._painted = False, []
-            self._screen.painter.raw(_ENTER)
+            self._screen.painter.raw(ENTER_ALTERNATE)
             self.paint()
 
     @property
