@@ -12,6 +12,7 @@ from agentcli.frontends.serve.background import Background, Kept
 from agentcli.frontends.serve.machine import Machine, Running, State, machine_of
 from agentcli.program.named_worktree import summary
 from agentcli.program.project import Project
+from agentcli.sessions.info import SessionInfo
 from agentcli.system.git import GitError
 
 STARTS = 10.0
@@ -36,8 +37,8 @@ class Listing:
 
     def __init__(self, machine: Machine, kept: Kept, env: Mapping[str, str]) -> None:
         self.machine, self.kept, self._env = machine, kept, env
-        self._changes: dict[tuple[str, str], str] = {}
-        """Changes in the worktree of a session, as it was at a time."""
+        self._rows: dict[str, tuple[object, Running]] = {}
+        """The row of each session that has ended, with what it was made from."""
 
     async def rows(self) -> Sequence[Running]:
         """Return the open sessions, and the background sessions that have ended, by what they want."""
@@ -62,28 +63,33 @@ class Listing:
     def _ended(self, background: Background) -> Running:
         """Return a background session without a process."""
         state: State = background.ended or "ended"
-        error = background.error
         if not background.ended and _age(background.started) < STARTS:
             state = "works"
         try:
-            made = self.machine.stored(self.machine.found(background.session), state)
+            info = self.machine.found(background.session)
         except InputError:
+            info = None
+        made_from, known = (background, info, state), self._rows.get(background.session)
+        if known is None or known[0] != made_from:
+            known = self._rows[background.session] = made_from, self._row(background, info, state)
+        return known[1]
+
+    def _row(self, background: Background, info: SessionInfo | None, state: State) -> Running:
+        if info is not None:
+            made = self.machine.stored(info, state)
+        else:
             made = Running(background.session, "", "", background.folder, state, None, "", 0, False, background.started)
-        if state == "ended":
-            error = "Its process was killed, or the machine restarted."
+        error = "Its process was killed, or the machine restarted." if state == "ended" else background.error
         return replace(made, error=self.machine.clean(error), changes=self._changed(background, made))
 
     def _changed(self, background: Background, row: Running) -> str:
         if background.worktree is None:
             return row.changes
-        key = row.session, row.updated
-        if key not in self._changes:
-            tree = background.named_worktree(self._env)
-            try:
-                self._changes[key] = "" if tree is None or not tree.is_changed else summary(tree.stat())
-            except GitError as error:
-                self._changes[key] = str(error)
-        return self._changes[key]
+        tree = background.named_worktree(self._env)
+        try:
+            return "" if tree is None or not tree.is_changed else summary(tree.stat())
+        except GitError as error:
+            return str(error)
 
 
 def listing_of(project: Project, name: str) -> Listing:
