@@ -19,14 +19,15 @@ AVOIDABLE = ("lost", "large output", "retries", "summaries")
 @on("turn_end")
 def explain(event: TurnEnd, ctx: Context) -> None:
     """Show the line if the newest turn deserves one."""
-    if len(ctx.costs) <= USUAL_FROM:
+    turn = ctx.turn_cost()
+    causes = [cause for cause in turn.causes if cause.kind in AVOIDABLE] if turn is not None else []
+    avoidable = sum(cause.cost or 0.0 for cause in causes)
+    # The costs come last: after a resume, those of all turns are read from the records.
+    if not causes or avoidable < SHARE * LEAST or len(ctx.costs) <= USUAL_FROM:
         return
     *earlier, cost = ctx.costs
     usual = sorted(earlier)[len(earlier) // 2]
-    if cost < LEAST or cost < TIMES * usual or (turn := ctx.turn_cost()) is None:
-        return
-    causes = [cause for cause in turn.causes if cause.kind in AVOIDABLE]
-    if causes and sum(cause.cost or 0.0 for cause in causes) >= SHARE * cost:
+    if cost >= LEAST and cost >= TIMES * usual and avoidable >= SHARE * cost:
         ctx.ui.notify(
             f"This turn cost {money(cost)}, usual is {money(usual)}: {causes[0].text}. /cost has the details."
         )
