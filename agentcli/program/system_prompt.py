@@ -160,9 +160,10 @@ def _programs(here: Surroundings) -> str:
 
     Without a manifest, these are the programs that models look for first.
     """
-    named = {*_OF_PROJECTS} & {*_names_in(here.cwd)}
+    names = _names_in(here.cwd)
+    named = {*_OF_PROJECTS} & {*names}
     wanted = list(dict.fromkeys(" ".join(_OF_PROJECTS[name] for name in _OF_PROJECTS if name in named).split()))
-    wanted = [*wanted, *_tools_of(here.cwd, sorted(named)), "rg"] if named else [*_PROGRAMS]
+    wanted = [*wanted, *_tools_of(here.cwd, names, sorted(named)), "rg"] if named else [*_PROGRAMS]
     places = [(name, str(here.cwd / name)) for name in _OWN_PROGRAMS if named and probe.is_dir(here.cwd / name)]
     places.append(("Installed", here.env.get("PATH", os.defpath)))
     found: dict[str, list[str]] = {"Installed": []}
@@ -181,9 +182,9 @@ def _names_in(folder: Path) -> list[str]:
         return []
 
 
-def _tools_of(folder: Path, manifests: Sequence[str]) -> list[str]:
-    """Return the tools that the manifests of a folder, or names of files there, mention."""
-    texts = _names_in(folder)
+def _tools_of(folder: Path, names: Sequence[str], manifests: Sequence[str]) -> list[str]:
+    """Return the tools that the manifests of a folder, or the names of its files, mention."""
+    texts = [*names]
     for name in manifests:
         with contextlib.suppress(OSError), (folder / name).open("rb") as file:
             texts.append(file.read(_MANIFEST_BYTES).decode("utf-8", "replace"))
