@@ -186,7 +186,7 @@ class CacheMonitor:
         self.health = health_of(_records_in_view(journal.history), model, tools, thrash)
         self.sent: Request | None = None
         self.clock: Callable[[], float] = time.time
-        """Returns seconds; it goes on while the machine sleeps, as the provider's does."""
+        """Clock in seconds. It also runs while the machine sleeps, like the provider's."""
         self.used_at = 0.0
         """When the newest answered request was sent or repeated; 0: never."""
         self.extended = 0.0

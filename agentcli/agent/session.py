@@ -356,7 +356,7 @@ class AgentSession:
             yield notice
 
     def _own_notices(self) -> Iterator[Event]:
-        """Yield the notices of features, and once each those of an unattended run and of an unknown model."""
+        """Yield the notices of features, and once each the notices of an unattended run and of an unknown model."""
         for part in self.parts.all:
             yield from part.notices()
         denies = "" if self._setup.parent.depth else _unattended(self._setup, for_person, self.core.approval.mode)

@@ -81,9 +81,9 @@ class PruneSettings:
     recalled: int = 4_000
     """Most tokens of an output that a recall brings back."""
     file_weight: float = 1.5
-    """Uses of a read file, as a multiple of those of other outputs."""
+    """Uses of a read file, relative to other outputs."""
     edit_weight: float = 16.0
-    """Uses of the input of an edit, as such a multiple."""
+    """Uses of the input of an edit, relative to other outputs."""
     large_prompt: int = 100_000
     """Tokens of a prompt below which a prune on a warm cache must free `large_share` of it."""
     large_share: Share = 0.25

@@ -220,7 +220,7 @@ class Status:
     deletions: int = 0
     """Lines that the session added and deleted."""
     usage: Usage = Usage()
-    """Tokens of all requests; `last` are those of the newest one."""
+    """Tokens of all requests; `last`: tokens of the newest request."""
     last: Usage | None = None
 
 

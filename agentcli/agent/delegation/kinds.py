@@ -134,7 +134,7 @@ def _listed(tool: str, names: Sequence[str]) -> bool:
 
 
 def _only_looks(tool: Tool) -> bool:
-    """Return True for a tool of a read-only agent. Of its commands, the session's approval allows those that only read."""
+    """Return True if a read-only agent has the tool. The session's approval allows only commands that read."""
     traits = tool.traits
     return traits.effect in ("read", "network") or traits.behaviour.recalls or traits.runs_commands
 

@@ -59,7 +59,7 @@ def verbatim_prompts(summarised: Sequence[ViewMessage], window: Window) -> tuple
 
 
 def _standing_pieces(newest_first: Iterable[VerbatimText], window: Window) -> Iterator[VerbatimText]:
-    """Yield the prompts as their standing sentences, without those that a newer one repeats with other numbers."""
+    """Yield each prompt's standing sentences, except sentences that a newer prompt repeats with other numbers."""
     said: set[str] = set()
     edited = _Edited(window)
     for piece in newest_first:

@@ -127,7 +127,7 @@ def _units(text: str, longest: int) -> Iterator[str]:
 
 
 def _with_neighbours(said: Sequence[str], longest: int) -> Iterator[str]:
-    """Yield the sentences of a line. Those that decide are one text, with their neighbours if that fits."""
+    """Yield the sentences of a line. Deciding sentences are one text, with their neighbours if they fit."""
     places = [n for n, sentence in enumerate(said) if decides(sentence)]
     if not places:
         yield from [" ".join(said)] if decides(" ".join(said)) and len(" ".join(said)) <= longest else said

@@ -165,7 +165,7 @@ _LONG_ANSWER, _REPEATED = 200, 0.8
 
 
 def outputs(cuts: Iterable[str]) -> tuple[str, ...]:
-    """Return those of the cut parts that are outputs."""
+    """Return the cut parts that are outputs."""
     return tuple(key for key in cuts if not (is_input_key(key) or key.startswith("#")))
 
 

@@ -207,7 +207,7 @@ class Pressure:
     forced: bool = False
     """True if the user requests it."""
     spared: frozenset[str] = frozenset()
-    """Calls that the work in progress needs, besides those that the view itself names."""
+    """Calls that the work in progress needs, in addition to those in the view."""
 
 
 NONE = Pressure()

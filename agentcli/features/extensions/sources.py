@@ -169,7 +169,7 @@ def in_plugin(plugin: Plugin, notes: list[str]) -> Sequence[Source]:
 
 
 def _of_plugins(project: Project, notes: list[str]) -> Iterator[Source]:
-    """Yield the extensions of plugins whose files are those that were approved: the files are compared once read."""
+    """Yield the extensions of plugins if their files are the approved ones; they are compared after they are read."""
     read_ones = {one.name: in_plugin(one, notes) for one in with_extensions(project)}
     if not read_ones:
         return

@@ -208,7 +208,7 @@ class Hook:
 
     @property
     def _elsewhere(self) -> Mapping[str, object]:
-        """What its definition has besides, unless it is a command."""
+        """Further fields of its definition if it is not a command."""
         return {
             "type": self.kind,
             "headers": dict(self.headers),
