@@ -197,6 +197,7 @@ def test_lists_tell_what_is_chosen_from(program: Program) -> None:
         t.until("? keys")
         t.send("change it\r", until="Changed.")
         t.send("/rewind\r", until="Rewind to which prompt?")
+        t.until("a.py +1 −1")
         assert re.search(r"❯ change it +#\d+ · just now · a.py \+1 −1", "\n".join(t.screen()))
         t.send("\x1b")
         t.gone("Rewind to which")
