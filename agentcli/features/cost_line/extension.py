@@ -29,5 +29,5 @@ def explain(event: TurnEnd, ctx: Context) -> None:
     usual = sorted(earlier)[len(earlier) // 2]
     if cost >= LEAST and cost >= TIMES * usual and avoidable >= SHARE * cost:
         ctx.ui.notify(
-            f"This turn cost {money(cost)}, usual is {money(usual)}: {causes[0].text}. /cost has the details."
+            f"This turn cost {money(cost)}, usual is {money(usual)}: {causes[0].text}. /usage has the details."
         )

@@ -11,14 +11,13 @@ from functools import partial
 
 from agentcli.core.errors import AgentError, InputError
 from agentcli.frontends.agents.starting import resume
-from agentcli.frontends.agents.view import OVER, Act
+from agentcli.frontends.agents.view import Act
 from agentcli.frontends.serve.background import Background
 from agentcli.frontends.serve.listing import Listing
-from agentcli.frontends.serve.machine import Running
-from agentcli.program.named_worktree import NamedWorktree
+from agentcli.frontends.serve.machine import OVER, Running
+from agentcli.frontends.serve.work import Work
 from agentcli.program.project import Project
 from agentcli.system import probe
-from agentcli.system.git import GitError, run_git
 from agentcli.system.programs import OWN_PROGRAM
 
 
@@ -27,6 +26,7 @@ class Doing:
 
     def __init__(self, project: Project, listing: Listing) -> None:
         self._project, self._machine, self._kept = project, listing.machine, listing.kept
+        self._work = Work(listing)
 
     async def do(self, act: Act, row: Running) -> str:
         """Do what a key asked for, and return a line about it, or the diff. Raises AgentError."""
@@ -40,11 +40,11 @@ class Doing:
             case "stop":
                 return self._told(await self._machine.request(row.session, do="stop"))
             case "diff":
-                return await asyncio.to_thread(self._diff, row)
+                return await asyncio.to_thread(self._work.diff, row)
             case "merge":
-                return await asyncio.to_thread(self._merge, row)
+                return await asyncio.to_thread(self._work.merge, row)
             case "discard":
-                return await asyncio.to_thread(self._discard, row)
+                return await asyncio.to_thread(self._work.discard, row)
             case "resume":
                 await asyncio.to_thread(partial(resume, self._project, self._background(row)))
                 return "It continues."
@@ -72,45 +72,3 @@ class Doing:
         if found is None:
             raise InputError("It is no longer listed.")
         return found
-
-    def _tree(self, row: Running) -> NamedWorktree | None:
-        found = self._kept.get(row.session)
-        return None if found is None else found.named_worktree(self._project.given_env)
-
-    def _diff(self, row: Running) -> str:
-        """Return the changes in a session's worktree, otherwise the uncommitted ones of its folder."""
-        try:
-            if (tree := self._tree(row)) is not None:
-                return tree.diff()
-            if not probe.is_dir(row.folder):
-                return ""
-            return run_git(row.folder, "diff", "HEAD", env=self._project.given_env).out
-        except GitError as error:
-            raise InputError(f"No diff: {error}.") from error
-
-    def _merge(self, row: Running) -> str:
-        """Merge a session's worktree, after which the session is no longer listed."""
-        tree = self._tree(row)
-        if tree is None:
-            raise InputError("It has no worktree of its own, so there is nothing to merge.")
-        self._require_ended(row)
-        target = tree.merge()
-        self._kept.remove(row.session)
-        return f"Merged {tree.name} into {target}."
-
-    def _discard(self, row: Running) -> str:
-        """Remove a session's worktree with its changes, and the session from the list; it stays stored."""
-        self._require_ended(row)
-        if (tree := self._tree(row)) is not None:
-            tree.discard()
-        self._kept.remove(row.session)
-        return f"Removed. The conversation stays: agentcli resume {row.session}"
-
-    def _require_ended(self, row: Running) -> None:
-        """Raise InputError if a program has the session open: it may still change files."""
-        try:
-            is_open = self._machine.store.is_open(self._machine.store.find(row.session))
-        except InputError:
-            is_open = False  # it ended before its first record
-        if is_open or self._machine.shared(row.session) is not None:
-            raise InputError("The session is open. End it first.")

@@ -7,8 +7,8 @@ from typing import Any
 
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.core.text.words import plural
-from agentcli.frontends.agents.view import OVER, View, choices
-from agentcli.frontends.serve.machine import Running
+from agentcli.frontends.agents.view import View, choices
+from agentcli.frontends.serve.machine import OVER, Running
 from agentcli.frontends.terminal.render.frame import Size
 from agentcli.frontends.terminal.style import Role, Theme, count, duration
 from agentcli.system.cells import clip, expand, fit, width, wrap

@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from agentcli.core.dataclass import dataclass, replace
-from agentcli.frontends.serve.machine import Running
+from agentcli.frontends.serve.machine import OVER, Running
 
 Kind = Literal["answer", "whole", "diff", "merge", "discard", "open", "resume", "stop", "quit"]
-OVER = ("done", "failed", "ended", "stopped")
-"""States of a background session without a process."""
 
 
 @dataclass(frozen=True, slots=True)

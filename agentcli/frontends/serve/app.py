@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from functools import cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,8 +24,9 @@ from agentcli.frontends.serve.access import Access, Grant
 from agentcli.frontends.serve.drawing import drawn, drawn_diff, drawn_reply
 from agentcli.frontends.serve.guard import Guard
 from agentcli.frontends.serve.listing import Listing
-from agentcli.frontends.serve.machine import last_words, newest_info, records_after
+from agentcli.frontends.serve.machine import OVER, Running, last_words, newest_info, records_after
 from agentcli.frontends.serve.new_sessions import Starter
+from agentcli.frontends.serve.work import Work
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.summaries import is_subagent
 
@@ -39,6 +40,8 @@ LISTED_FOR = 5.0
 """Seconds after which the stored sessions are listed again."""
 DRAWN = 100_000
 """Characters of a reply or a diff that are drawn at once."""
+ASKED = 20_000
+"""Characters of a session's questions up to which the list has them; larger ones are answered in the session."""
 SHOWN = 200
 """Records of a transcript that are drawn at once."""
 EARLIER = 100
@@ -66,6 +69,7 @@ class Server:
 
     def __init__(self, listing: Listing, access: Access, starts: Starter) -> None:
         self._listing, self._machine, self._access, self._starts = listing, listing.machine, access, starts
+        self._work = Work(listing)
         self._readers = 0
         self._listed: Listed | None = None
         self._listed_at = 0.0
@@ -92,6 +96,9 @@ class Server:
                     (f"{session}/answer", "POST", self._answer),
                     (f"{session}/say", "POST", self._say),
                     (f"{session}/stop", "POST", self._stop),
+                    (f"{session}/changes", "GET", self._changes),
+                    (f"{session}/merge", "POST", self._merge),
+                    (f"{session}/discard", "POST", self._discard),
                 )
             ),
         ]
@@ -128,7 +135,10 @@ class Server:
         return JSONResponse({"code": self._access.link(read_only), "address": self._access.address})
 
     async def _list(self, request: Request, grant: Grant) -> Response:
-        running = [{**each.to_json(), "says": each.says, "questions": ()} for each in await self._listing.rows()]
+        running = [
+            {**each.to_json(), "says": each.says, "questions": _brief(each.questions)}
+            for each in await self._listing.rows()
+        ]
         known = {each["session"] for each in running}
         stored, folders, models = await self._stored()
         return JSONResponse(
@@ -275,6 +285,30 @@ class Server:
         await _body(request)
         return _told(await self._machine.request(info.id, do="stop"))
 
+    async def _changes(self, request: Request, _: Grant) -> Response:
+        """Draw what a listed session has changed."""
+        diff = self._machine.clean(await asyncio.to_thread(self._work.diff, await self._row(request)))
+        shown = diff if len(diff) <= DRAWN else diff[:DRAWN].rpartition("\n")[0]
+        drawing = await asyncio.to_thread(drawn_diff, shown, "") if shown else {"open": []}
+        return JSONResponse({**drawing, "lines_left_out": len(diff.splitlines()) - len(shown.splitlines())})
+
+    async def _merge(self, request: Request, _: Grant) -> Response:
+        await _body(request)
+        said = await asyncio.to_thread(self._work.merge, await self._row(request))
+        return JSONResponse({"ok": True, "said": said})
+
+    async def _discard(self, request: Request, _: Grant) -> Response:
+        await _body(request)
+        said = await asyncio.to_thread(self._work.discard, await self._row(request))
+        return JSONResponse({"ok": True, "said": said})
+
+    async def _row(self, request: Request) -> Running:
+        """Return the row of a request's session, a background session that has ended. Raises InputError."""
+        for row in await self._listing.rows():
+            if row.session == request.path_params["id"] and row.background and row.state in OVER:
+                return row
+        raise InputError("This is not a background session that has ended.")
+
     async def _new(self, request: Request, grant: Grant) -> Response:
         asked = await _body(request)
         text = _text(asked, "text")
@@ -288,6 +322,11 @@ class Server:
         if not _ID.fullmatch(given):
             raise InputError("This is not the id of a session.")
         return self._machine.found(given)
+
+
+def _brief(questions: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """Return a session's questions for the list; none if they are large."""
+    return questions if len(json.dumps(questions)) <= ASKED else ()
 
 
 def _with_errors(endpoint: Endpoint) -> Endpoint:

@@ -36,7 +36,7 @@ class Listing:
     """Lists the sessions again and again; what only changes with a session is read once."""
 
     def __init__(self, machine: Machine, kept: Kept, env: Mapping[str, str]) -> None:
-        self.machine, self.kept, self._env = machine, kept, env
+        self.machine, self.kept, self.env = machine, kept, env
         self._rows: dict[str, tuple[object, Running]] = {}
         """The row of each session that has ended, with what it was made from."""
 
@@ -63,7 +63,8 @@ class Listing:
     def _ended(self, background: Background) -> Running:
         """Return a background session without a process."""
         state: State = background.ended or "ended"
-        if not background.ended and _age(background.started) < STARTS:
+        # A start in the future was recorded before the clock was set back, so it tells nothing.
+        if not background.ended and 0 <= _age(background.started) < STARTS:
             state = "works"
         try:
             info = self.machine.found(background.session)
@@ -85,7 +86,7 @@ class Listing:
     def _changed(self, background: Background, row: Running) -> str:
         if background.worktree is None:
             return row.changes
-        tree = background.named_worktree(self._env)
+        tree = background.named_worktree(self.env)
         try:
             return "" if tree is None or not tree.is_changed else summary(tree.stat())
         except GitError as error:

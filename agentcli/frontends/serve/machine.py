@@ -31,6 +31,8 @@ from agentcli.sessions.summaries import glance, is_subagent
 
 State = Literal["works", "waits", "idle", "ended", "done", "failed", "stopped"]
 """Only a background session is done, failed or stopped: the others end with their program."""
+OVER = ("done", "failed", "ended", "stopped")
+"""States of a background session without a process."""
 WORDS = 200
 """Characters of the newest answer that are listed."""
 _LOOKED_AT = 40

@@ -34,7 +34,7 @@ def test_a_turn_whose_cache_was_missed_is_told_once_there_is_a_usual_cost(tmp_pa
     assert line.startswith(
         "This turn cost $0.3390, usual is $0.0203: sent again in full, 51,000 tokens: the provider did not find it"
     )
-    assert line.endswith(" /cost has the details.")
+    assert line.endswith(" /usage has the details.")
 
 
 def test_its_code_is_loaded_once_it_may_say_something() -> None:

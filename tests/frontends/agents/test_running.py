@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -132,6 +133,46 @@ def test_a_killed_session_is_listed_and_resumed_on_request(program: Program) -> 
     assert left(program) == []
     texts = [json.dumps(record) for record in program.records(session)]
     assert sum("Continue the work where it was interrupted" in text for text in texts) == 1
+
+
+@pytest.mark.full
+def test_after_a_reboot_each_session_is_listed_as_ended_and_can_be_resumed(tmp_path: Path) -> None:
+    """Everything is killed, temporary files are gone, ids belong to another process, and the clock is a day earlier."""
+    base, temporary = tmp_path / ("long-" * 20), tmp_path / "tmp"
+    for folder in (base, temporary):
+        folder.mkdir()
+    places = {"TMPDIR": str(temporary), "XDG_RUNTIME_DIR": str(temporary)}
+    early, program = Program(base, places, ("-m", "tests.e2e.leaping_clock", "86400")), Program(base, places)
+    repository(program)
+    slow = script(program, [{"text": "Slow.", "delay": 60}], "slow")
+    begin = ("--mode", "ask", "-m")
+    waits = early.run("--bg", "ask first", "-w", "fix", *begin, script(program, ASKS)).out.strip()
+    works = early.run("--bg", "work", *begin, slow).out.strip()
+    rows = [until(program, "waits", waits), until(program, "works", works)]
+    assert list(temporary.iterdir()), "the sockets were in the state folder"
+    live = base / "state/agentcli/live"
+    for row in rows:
+        os.kill(row["pid"], signal.SIGKILL)
+    shutil.rmtree(temporary)
+    temporary.mkdir()
+    for file in live.glob("*.json"):
+        file.write_text(json.dumps({**json.loads(file.read_text()), "pid": os.getpid()}))
+    for lock in program.sessions.glob("*/*/lock"):
+        lock.write_text(f"{os.getpid()}\n")
+    ended = [until(program, "ended", session) for session in (waits, works)]
+    assert [(row["pid"], row["shared"], row["worktree"]) for row in ended] == [(0, False, "fix"), (0, False, "")]
+    assert "the machine restarted" in ended[0]["error"]
+    assert not list(live.glob("*.json"))
+    script(program, [{"text": "Continued."}])
+    script(program, [{"text": "Continued."}], "slow")
+    with program.terminal("agents") as t:
+        for _ in rows:
+            t.send("g", until="❯ ✗")
+            t.send("r", until="It continues.")
+            t.until("❯ ✓")
+        t.until("2 done")
+        t.send("q")
+    assert [until(program, "done", session)["last"] for session in (waits, works)] == ["Continued.", "Continued."]
 
 
 @pytest.mark.full

@@ -56,7 +56,7 @@ class Serving:
         except subprocess.TimeoutExpired:
             self.process.kill()
         for each in json.loads(self._program.run("ps", "--json").out):
-            if each["pid"] != os.getpid():  # a test may share a session of its own process
+            if each["pid"] not in (0, os.getpid()):  # one has ended; a test may share a session of its own process
                 subprocess.run(["kill", str(each["pid"])], check=False)
         if self.process.stdout is not None:
             self.process.stdout.close()

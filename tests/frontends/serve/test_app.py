@@ -75,9 +75,9 @@ def test_a_session_is_started_approved_and_read(program: Program, browser: Brows
         assert "login" not in browser.run("return location.href")
         browser.type("#first", "Change the greeting")
         browser.click("Start")
-        browser.until("Yes, and all edits in this session")
-        browser.until("print('hello ')", ".question .diff .added")
-        assert browser.run("return document.querySelector('.question .diff .added .s1') !== null")
+        browser.until("Yes, and all edits in this session", "#questions")
+        browser.until("print('hello ')", "#questions .diff .added")
+        assert browser.run("return document.querySelector('#questions .diff .added .s1') !== null")
         assert browser.text("#transcript .unanswered") == "waiting for you"
         assert browser.run(IN_VIEW, "#text")
         assert browser.run(IN_VIEW, "#stop")
@@ -99,8 +99,8 @@ def test_a_session_is_started_approved_and_read(program: Program, browser: Brows
             "return [...document.querySelectorAll('button, textarea, #back')].filter(e => e.offsetParent && e.getBoundingClientRect().height < 44).map(e => e.innerText)"
         )
         assert small == []
-        browser.click("Yes", ".choices button")
-        browser.until("Run this command?")
+        browser.click("Yes", "#questions .choices button")
+        browser.until("Run this command?", "#questions")
         assert file.read_text() == "print('hello ')\n"
         browser.click("No, tell it what to do instead", ".choices button")
         browser.until("Done.", "#transcript")
@@ -148,9 +148,9 @@ def test_script_in_every_field_is_inert(program: Program, browser: Browser) -> N
         browser.until("New session")
         browser.type("#first", EVIL)
         browser.click("Start")
-        browser.until("Run this command?")
-        browser.click("Yes", ".choices button")
-        browser.until("The model asks")
+        browser.until("Run this command?", "#questions")
+        browser.click("Yes", "#questions .choices button")
+        browser.until("The model asks", "#questions")
         browser.click("<img src=x", ".question button")
         browser.click("Send the answers")
         browser.until("idle", "#facts")
@@ -173,15 +173,15 @@ def test_two_browsers_and_a_terminal_on_one_session_and_the_first_answer_counts(
         browser.until("New session")
         browser.type("#first", "Make it")
         browser.click("Start")
-        browser.until("Yes")
+        browser.until("Yes", "#questions")
         session = browser.run("return new URLSearchParams(location.hash.slice(1)).get('s')")
         with Browser(tmp_path / "second", 390, 844) as phone, program.terminal("attach", session) as t:
             phone.open(server.link)
             phone.until("Make it")
             phone.open(f"{server.base}/#s={session}")
-            phone.until("Yes")
+            phone.until("Yes", "#questions")
             t.until("Yes")
-            phone.click("Yes", ".choices button")
+            phone.click("Yes", "#questions .choices button")
             browser.until("answered by the page: Yes")
             t.until("Answered by the page: Yes")
             for each in (browser, phone):
@@ -205,7 +205,7 @@ def test_each_call_says_what_it_waits_for(program: Program, browser: Browser) ->
         browser.until("1 of 2")
         browser.until("waiting for you", "#transcript")
         assert browser.run(states) == ["waiting for you", "not started"]
-        browser.click("Yes", ".choices button")
+        browser.click("Yes", "#questions .choices button")
         browser.until("answered by the page")
         browser.until("touch two", ".question:not(.answered)")
         assert browser.run(states) == ["answered", "waiting for you"]
@@ -221,19 +221,19 @@ def test_the_page_survives_the_end_of_the_server_and_of_the_session(program: Pro
         browser.until("New session")
         browser.type("#first", "Begin")
         browser.click("Start")
-        browser.until("Yes")
+        browser.until("Yes", "#questions")
         server.kill()
         browser.until("No connection. Trying again.")
         with Serving(program, port=server.port):
             browser.gone("No connection. Trying again.")
-            browser.click("Yes", ".choices button")
+            browser.click("Yes", "#questions .choices button")
             browser.until("Two.", "#transcript")
             (row,) = json.loads(program.run("ps", "--json").out)
             os.kill(row["pid"], signal.SIGKILL)
             browser.until("ended", "#facts")
             browser.type("#text", "Go on")
             browser.click("Send")
-            browser.until("Yes", seconds=40)  # the script of the model begins again
+            browser.until("Yes", "#questions", seconds=40)  # the script of the model begins again
             browser.click("No, tell it what to do instead", ".choices button")
             browser.until("idle", "#facts")
             for text, count in (("Begin", 1), ("Go on", 1), ("One.", 2), ("Two.", 2)):
@@ -249,7 +249,7 @@ def test_a_browser_that_was_killed_costs_the_session_nothing_and_the_next_one_fi
             first.until("New session")
             first.type("#first", "Begin")
             first.click("Start")
-            first.until("Yes")
+            first.until("Yes", "#questions")
             first.kill()
         (row,) = json.loads(program.run("ps", "--json").out)
         assert row["state"] == "waits"
@@ -257,8 +257,8 @@ def test_a_browser_that_was_killed_costs_the_session_nothing_and_the_next_one_fi
             second.open(server.link)
             second.until("New session")
             second.run("location.hash = arguments[0]", f"s={row['session']}")
-            second.until("Yes")
-            second.click("Yes", ".choices button")
+            second.until("Yes", "#questions")
+            second.click("Yes", "#questions .choices button")
             second.until("Two.", "#transcript")
             for text in ("Begin", "One.", "Two."):
                 assert second.text("#transcript").count(text) == 1

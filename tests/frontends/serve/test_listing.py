@@ -52,6 +52,7 @@ def test_each_end_has_its_state_and_the_list_begins_with_what_needs_a_person(tmp
         (session.id, ago(60), "done", ""),
         ("killed-now", ago(0), "", ""),
         ("killed-before", ago(STARTS + 1), "", ""),
+        ("killed-tomorrow", ago(-3600), "", ""),  # the clock was set back since
         ("failed", ago(1), "failed", "the secret is wrong"),
         ("stopped", ago(1), "stopped", ""),
         ("long-ago", ago(LISTED + 60), "done", ""),
@@ -62,12 +63,14 @@ def test_each_end_has_its_state_and_the_list_begins_with_what_needs_a_person(tmp
         ("killed-now", "works"),
         ("failed", "failed"),
         ("killed-before", "ended"),
+        ("killed-tomorrow", "ended"),
         ("stopped", "stopped"),
         (session.id, "done"),
     ]
     assert [row.says for row in found] == [
         "starts",
         "the … is wrong",
+        "Its process was killed, or the machine restarted.",
         "Its process was killed, or the machine restarted.",
         "",
         "It is done.",

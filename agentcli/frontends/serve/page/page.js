@@ -6,6 +6,8 @@ const RETRY = [500, 1000, 2000, 5000];
 const KEPT = "agentcli-token";
 const STATES = { works: "works", waits: "needs your answer", failed: "failed", ended: "ended", stopped: "stopped", done: "done", idle: "idle" };
 const ORDER = Object.keys(STATES);
+const OVER = ["failed", "ended", "stopped", "done"]; // states of a background session without a process
+const FRESH = 400; // milliseconds in which a question that comes into the list takes no answer: it may have moved below a finger
 const PENDING = { works: "running", waits: "waiting for you" }; // a call without a result
 const ASKS = "The model asks";
 const SHOWN = 5000; // milliseconds for which the line about an answered question stays
@@ -119,7 +121,9 @@ async function list() {
     if (open || $("list").hidden) return;
     $("connection").textContent = "";
     readOnly = found.read_only;
-    rows($("running"), found.running, "No session is running.");
+    const hashes = new Set(found.running.flatMap((each) => each.questions.map((question) => question.hash)));
+    for (const hash of listed.keys()) if (!hashes.has(hash)) listed.delete(hash);
+    if (!typing()) rows($("running"), found.running, "No session is running.");
     rows($("stored"), found.stored, "No session is stored.");
     $("new").hidden = readOnly || !found.folders.length;
     offered($("folder"), found.folders.map((each) => [each, each]));
@@ -142,19 +146,86 @@ function offered(field, choices) {
   if (choices.some(([value]) => value === chosen)) field.value = chosen;
 }
 
+const listed = new Map(); // the questions of the list by their hash, with what was typed
+
+// True while somebody types into a question of the list that is still open: then the list stays as it is.
+function typing() {
+  const field = document.activeElement;
+  return field !== null && field.tagName === "INPUT" && [...listed.values()].some((place) => place.contains(field));
+}
+
 function rows(place, sessions, none) {
-  const focused = document.activeElement && document.activeElement.getAttribute("href");
+  const active = document.activeElement;
+  const held = active && place.contains(active) ? active.closest("li").dataset.session : "";
   const sorted = [...sessions].sort((one, other) => ORDER.indexOf(one.state) - ORDER.indexOf(other.state) || (one.updated < other.updated ? 1 : -1));
   const made = sorted.map((each) => {
     const cost = each.cost === null ? "" : `$${each.cost.toFixed(2)}`;
     const state = each.state === "ended" && !each.background ? "" : element("span", { class: `state ${each.state}` }, STATES[each.state] + (each.shared || each.background ? "" : "?"));
-    return element("li", {}, element("a", { href: `#s=${encodeURIComponent(each.session)}` },
+    return element("li", { "data-session": each.session }, element("a", { href: `#s=${encodeURIComponent(each.session)}` },
       state, each.name || each.title || each.session,
       element("span", { class: "note" }, [ago(each.updated), each.says || each.last].filter(Boolean).join(" · ")),
-      element("span", { class: "note", title: each.folder }, [each.worktree || lastPart(each.folder), each.changes, cost].filter(Boolean).join(" · "))));
+      element("span", { class: "note", title: each.folder }, [each.worktree || lastPart(each.folder), each.changes, cost].filter(Boolean).join(" · "))), ...below(each));
   });
   place.replaceChildren(...(made.length ? made : [element("li", { class: "note" }, none)]));
-  if (focused) for (const link of place.querySelectorAll("a")) if (link.getAttribute("href") === focused) link.focus();
+  if (!held) return;
+  if (active.isConnected) active.focus({ preventScroll: true });
+  else for (const row of place.children) if (row.dataset.session === held) row.firstChild.focus({ preventScroll: true });
+}
+
+// What stands below a session of the list: its questions, or what can be done with its work. Elements that are there stay, with what was typed and unfolded.
+function below(each) {
+  const questions = (each.questions || []).map((question) => {
+    const found = listed.get(question.hash);
+    if (found) return found;
+    const place = asking({ id: each.session }, question, `l${question.hash}`);
+    const buttons = [...place.querySelectorAll("button")];
+    for (const button of buttons) button.disabled = true;
+    setTimeout(() => { for (const button of buttons) button.disabled = false; }, FRESH);
+    listed.set(question.hash, place);
+    return place;
+  });
+  if (!each.background || !OVER.includes(each.state) || (readOnly && !each.worktree)) return questions;
+  const found = $(`w${each.session}`);
+  const of = `${each.state} ${each.changes} ${each.worktree}`;
+  return [found && found.dataset.of === of ? found : work(each, of)];
+}
+
+// The keys of `agentcli agents` for a background session that has ended: its changes, merge and discard.
+function work(each, of) {
+  const changes = element("div", { class: "changes" });
+  const note = element("p", { role: "alert" });
+  const act = async (what) => {
+    note.textContent = "";
+    try {
+      $("said").textContent = (await call(path({ id: each.session }, `/${what}`), {})).said;
+      list();
+    } catch (error) {
+      note.textContent = error.message;
+    }
+  };
+  const shown = async () => {
+    note.textContent = "";
+    try {
+      const found = changes.childElementCount ? null : await call(path({ id: each.session }, "/changes"));
+      const more = found && found.lines_left_out ? element("p", { class: "note" }, `${found.lines_left_out} more lines are not shown.`) : "";
+      changes.replaceChildren(...(found ? [...found.open.map(built), found.open.length ? more : element("p", { class: "note" }, "No changes.")] : []).filter(Boolean));
+      toggle.setAttribute("aria-expanded", String(Boolean(found)));
+    } catch (error) {
+      note.textContent = error.message;
+    }
+  };
+  // A discard loses work: its button asks first, and forgets the question when the focus leaves it.
+  const asks = `Discard ${[each.worktree, each.changes].filter(Boolean).join(", ")}?`;
+  const name = each.worktree ? "Discard" : "Remove from the list";
+  const gone = element("button", { type: "button", click: () => {
+    if (!each.worktree || !each.changes || gone.textContent === asks) act("discard");
+    else gone.textContent = asks;
+  } }, name);
+  gone.addEventListener("blur", () => { gone.textContent = name; });
+  const toggle = element("button", { type: "button", "aria-expanded": "false", click: shown }, "Changes");
+  const buttons = readOnly ? [toggle] : each.worktree ? [toggle, element("button", { type: "button", click: () => act("merge") }, "Merge"), gone] : [gone];
+  return element("div", { id: `w${each.session}`, "data-of": of, class: "work", role: "group", "aria-label": `Work of ${each.name || each.title || each.session}` },
+    element("div", { class: "row" }, ...buttons), note, changes);
 }
 
 const lastPart = (path) => path.split("/").filter(Boolean).pop() || path;
@@ -211,6 +282,7 @@ async function enter(id) {
   const session = { id, stop: new AbortController(), cursor: "", records: 0, first: 0, text: "", thought: "", closed: 0, reply: 0, writing: false, facts: {}, asked: new Map(), answered: new Set(), drawing: null, again: false };
   open = session;
   show("session");
+  for (const place of listed.values()) place.remove(); // each question is on the page once
   $("title").textContent = "Session";
   for (const each of ["transcript", "live", "questions"]) $(each).replaceChildren();
   $("problem").textContent = $("notice").textContent = $("connection").textContent = "";
@@ -500,17 +572,24 @@ function ask(session, question) {
   if (question.call_id) session.asked.set(question.hash, question.call_id);
   statuses(session);
   if (document.getElementById(id)) return;
+  const place = asking(session, question, id);
+  const heading = place.querySelector("h2");
+  const bottom = atBottom();
+  $("questions").append(place);
+  if (bottom) down();
+  if (document.activeElement === document.body) heading.focus({ preventScroll: true });
+  notify(heading.textContent, id);
+}
+
+// A question with its choices.
+function asking(session, question, id) {
   const heading = element("h2", { tabindex: "-1", id: `${id}-title` }, question.kind === "questions" ? ASKS : question.title);
   const place = element("section", { class: `question${question.careful ? " careful" : ""}`, id, role: "group", "aria-labelledby": `${id}-title` }, heading);
   const note = element("p", { role: "alert" });
   if (question.kind === "questions") askModel(session, question, place, note);
   else askCall(session, question, place, note);
   place.append(note);
-  const bottom = atBottom();
-  $("questions").append(place);
-  if (bottom) down();
-  if (document.activeElement === document.body) heading.focus({ preventScroll: true });
-  notify(heading.textContent, id);
+  return place;
 }
 
 function askCall(session, question, place, note) {
@@ -526,7 +605,7 @@ function askCall(session, question, place, note) {
   if (question.unsaved && !saves) place.append(element("p", { class: "note" }, `No rule can be saved for it: ${question.unsaved}.`));
   for (const each of question.choices) labels.set(`${question.hash} ${each.choice}`, each.label);
   if (readOnly) return;
-  const reason = element("input", { type: "text", id: `r${question.hash}`, autocomplete: "off" });
+  const reason = element("input", { type: "text", id: `r${place.id}`, autocomplete: "off" });
   const choices = element("div", { class: "choices" });
   for (const each of question.choices) {
     choices.append(element("button", { type: "button", click: () => give(session, question, place, note, { choice: each.choice, reason: reason.value }) }, each.label));
@@ -536,7 +615,7 @@ function askCall(session, question, place, note) {
 
 function askModel(session, question, place, note) {
   const fields = question.questions.map((asked, number) => {
-    const field = element("input", { type: "text", id: `a${number}-${question.hash}`, autocomplete: "off", placeholder: asked.choices.length ? "Another answer" : "" });
+    const field = element("input", { type: "text", id: `a${number}-${place.id}`, autocomplete: "off", placeholder: asked.choices.length ? "Another answer" : "" });
     const choices = element("div", { class: "choices" });
     for (const each of asked.choices) {
       const choose = () => { field.value = asked.multiple && field.value ? `${field.value}, ${each.label}` : each.label; };
@@ -556,6 +635,7 @@ async function give(session, question, place, note, answer) {
   note.textContent = "";
   try {
     await call(path(session, "/answer"), { hash: question.hash, ...answer });
+    if (!open) list();
   } catch (error) {
     note.textContent = error.message;
     if (!(error instanceof Refusal && error.status === 409)) for (const each of place.querySelectorAll("button")) each.disabled = false;
