@@ -12,13 +12,16 @@ import pytest
 
 from agentcli.agent.settings import AgentSettings, PermissionSettings
 from agentcli.context.settings import ContextSettings, SlidingSettings
+from agentcli.core.annotation import hints_of
 from agentcli.core.errors import ConfigError
 from agentcli.features.hooks.settings import HookSettings
 from agentcli.frontends.sections import SCHEMA
 from agentcli.frontends.terminal.settings import UiSettings
 from agentcli.program.config import RETIRED, load, parsed
 from agentcli.program.config.general import General
+from agentcli.program.config.schema import Schema
 from agentcli.program.config.toml import add_to_list, set_key
+from tests.counted import counted
 from tests.tables import each_row
 
 
@@ -38,6 +41,13 @@ def test_each_layer_goes_before_the_one_below_it(tmp_path: Path) -> None:
     assert config.origins["context.hard"] == str(user)
     assert load(SCHEMA, user, project, env)[ContextSettings].soft == 0.57
     assert load(SCHEMA, user, project, {})[ContextSettings].soft == 0.55
+
+
+def test_a_setting_reads_the_annotations_of_its_own_section_alone() -> None:
+    schema = Schema(SCHEMA.sections)
+    with counted(hints_of) as calls:
+        assert load(schema, env={}, more={"agent.max_steps": 7})[AgentSettings].max_steps == 7
+    assert calls[hints_of] <= 1
 
 
 def test_an_unknown_key_is_a_warning_that_names_the_nearest(tmp_path: Path) -> None:

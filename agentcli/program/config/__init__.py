@@ -166,7 +166,7 @@ class _Merged:
         return ""
 
     def _set_known(self, key: str, raw: Any, layer: Layer) -> None:
-        value = coerce(key, self.config.schema.kinds[key], raw, layer)
+        value = coerce(key, self.config.schema.kind(key), raw, layer)
         if isinstance(value, Mapping):
             self.origins |= {f"{key}.{name}": layer.origin for name in value}
             value = {**self.config.reach(key), **value}
@@ -174,7 +174,7 @@ class _Merged:
 
     def _set_entry(self, table: str, name: str, key: str, raw: Any, layer: Layer) -> None:
         """Set one name of a setting that is a table; other names stay."""
-        kind = self.config.schema.kinds[table]
+        kind = self.config.schema.kind(table)
         assert isinstance(kind, Table)
         value = coerce(key, kind.of, raw, layer)
         self.config = self.config.changed(table, {**self.config.reach(table), name: value})
@@ -264,7 +264,7 @@ def _permitted(key: str, raw: Any, layer: Layer, own: Config) -> tuple[Any, str]
         return raw, "a project may not set it"
     if not allowed.tighter:
         return raw, ""
-    mine, wanted = own.get(key), coerce(key, own.schema.kinds[key], raw, layer)
+    mine, wanted = own.get(key), coerce(key, own.schema.kind(key), raw, layer)
     value = allowed.tighter.combine(mine, wanted)
     if value != wanted and allowed.tighter not in (ADDED, ENTRIES_ADDED):
         return raw, f"a project may only {allowed.tighter.allowed}, and it is {toml_value(mine)}"
@@ -310,7 +310,7 @@ def _preset_layer(schema: Schema, layers: Sequence[Layer]) -> Iterator[Layer]:
     """
     given = [(layer, key) for layer in layers for key in layer.values if schema.full(key) == _PRESET]
     for layer, key in given[-1:]:
-        if name := coerce(_PRESET, schema.kinds[_PRESET], layer.values[key], layer):
+        if name := coerce(_PRESET, schema.kind(_PRESET), layer.values[key], layer):
             yield Layer(f"preset {name}", {f"context.sliding.{field}": value for field, value in PRESETS[name].items()})
 
 
