@@ -17,7 +17,6 @@ from agentcli.agent.ports import TurnGrants
 from agentcli.agent.settings import AgentSettings
 from agentcli.context.assemble import Assembler
 from agentcli.context.cache_health import health_of
-from agentcli.context.context_editing import context_edits_of
 from agentcli.context.invariants import Passed, check, ensure, mended
 from agentcli.context.pruning.blocks import Supersession, ViewBlocks
 from agentcli.context.settings import NATIVE, ContextSettings
@@ -163,6 +162,8 @@ class RequestBuilder:
         )
         if window.settings.policy != NATIVE or not window.settings.prune.enabled:
             return request
+        from agentcli.context.context_editing import context_edits_of
+
         asked = context_edits_of(window.view, window.usable, self.counter, window.settings, self.traits)
         return replace(request, context_edits=asked)
 

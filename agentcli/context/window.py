@@ -11,7 +11,6 @@ from dataclasses import field, replace
 from pathlib import PurePath
 from types import MappingProxyType
 
-from agentcli.context.context_editing import foreseen
 from agentcli.context.pruning.blocks import Supersession, ViewBlocks
 from agentcli.context.settings import NATIVE, PROVIDER, ContextSettings
 from agentcli.context.tokens.counter import TokenCounter
@@ -115,6 +114,8 @@ def window_of(
     """
     settings, limits = in_force(settings, model), limits_of(model, settings)
     if settings.policy == NATIVE:
+        from agentcli.context.context_editing import foreseen
+
         view = foreseen(view, limits.usable, counter, settings, traits)
     return Window(view, limits, counter, settings, traits, supersession or Supersession(), laid_out or ViewBlocks())
 

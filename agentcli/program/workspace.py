@@ -24,7 +24,6 @@ from agentcli.permissions.denied.files import NOTHING, Hidden, denial_of, readin
 from agentcli.permissions.paths import UndoCover, Workspace, resolved
 from agentcli.permissions.rules import Rule, Rules, in_own_names, parse_rules, paths_shown
 from agentcli.permissions.sandbox import Sandbox, choose
-from agentcli.permissions.sandbox.aftermath import Aftermath
 from agentcli.permissions.sandbox.box import entrance_program, limits_told, unseen
 from agentcli.permissions.sandbox.private_tmp import PrivateTmp
 from agentcli.permissions.sandbox.visible import folders_of_programs, visible
@@ -37,6 +36,7 @@ from agentcli.system.programs import trusted_path
 
 if TYPE_CHECKING:
     from agentcli.agent.timed_rules import RunRules
+    from agentcli.permissions.sandbox.aftermath import Aftermath
     from agentcli.permissions.sandbox.space import PrivateSpace
     from agentcli.permissions.started import Started
     from agentcli.program.network import NetworkGate
@@ -57,13 +57,18 @@ class WorkspacePolicy:
         """`traits`: the traits of all tools that rules may be about, `started`: the commands of hooks and servers."""
         self._context, self._approve, self._traits, self._started = context, approve, traits, started
         self._let_out, self._kept_in = set[str](), set[str]()
-        self._aftermath = Aftermath()
 
     @cached_property
     def sandbox(self) -> Sandbox:
         """Sandbox of commands on this machine. Raises AgentError if one is required and none works."""
         self._context.leave_out(self._context.roots)  # the first program that is tried must not come from the workspace
         return choose(self._context.config[General].sandbox, self._context.roots)
+
+    @cached_property
+    def _aftermath(self) -> Aftermath:
+        from agentcli.permissions.sandbox.aftermath import Aftermath  # few runs have a command
+
+        return Aftermath()
 
     @cached_property
     def _tmp(self) -> PrivateTmp | None:

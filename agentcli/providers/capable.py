@@ -14,7 +14,6 @@ from agentcli.core.event import Noticed
 from agentcli.core.model import Model, ModelSpec, Request, Stopped, StreamEvent, UsageSeen
 from agentcli.core.streams import closing
 from agentcli.providers.capabilities import TITLES, mentioned_in, reduced, stated_in, title
-from agentcli.providers.context_windows import loaded_window, stated_window, window_in
 from agentcli.providers.endpoint_facts import EndpointMemory
 from agentcli.providers.parts import (
     NamedPart,
@@ -226,6 +225,8 @@ class CapableModel:
             return
         import asyncio
 
+        from agentcli.providers.context_windows import stated_window
+
         self._asked = True
         window = await asyncio.to_thread(stated_window, self._url, self._model.spec.id, self._key, WINDOW_SECONDS)
         self._learn_window(window)
@@ -238,6 +239,8 @@ class CapableModel:
         if self._loaded or not self._url or self._model.spec.known:
             return
         import asyncio
+
+        from agentcli.providers.context_windows import loaded_window
 
         self._loaded = True
         window = await asyncio.to_thread(loaded_window, self._url, self._model.spec.id, self._key, WINDOW_SECONDS)
@@ -266,8 +269,8 @@ class CapableModel:
             except ModelError as error:
                 if error.cause == "auth":
                     raise self._explained(error) from error
-                if error.cause == "too_long" and (window := window_in(error.answer)) < self.spec.window:
-                    self._learn_window(window)
+                if error.cause == "too_long":
+                    self._learn_smaller(error.answer)
                 if started or not self._continues(trial, error, sent):
                     raise
 
@@ -291,6 +294,13 @@ class CapableModel:
         close = getattr(self._model, "close", None)
         if close is not None:
             await close()
+
+    def _learn_smaller(self, answer: str) -> None:
+        from agentcli.providers.context_windows import window_in
+
+        window = window_in(answer)
+        if window < self.spec.window:
+            self._learn_window(window)
 
     def _learn_window(self, window: int) -> None:
         if window:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
-from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +14,6 @@ from agentcli.core.model import Model, ModelSpec
 from agentcli.core.text.words import instead
 from agentcli.providers.capable import CapableModel, WireModel
 from agentcli.providers.endpoint_facts import EndpointMemory
-from agentcli.providers.errors import key_refused
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.provider import Provider
 from agentcli.providers.registry import PROVIDERS
@@ -78,7 +76,12 @@ def connect(
     model = _imported(provider.adapter)(spec, settings, key, url)
     if not provider.takes_key:
         return RetryingModel(model, retry)
-    explained = partial(key_refused, settings=settings, env=env, stored=stored)
+
+    def explained(error: ModelError) -> ModelError:
+        from agentcli.providers.errors import key_refused
+
+        return key_refused(error, settings, env, stored)
+
     capable = CapableModel(model, provider.fields, memory or EndpointMemory(), url, key, explained, minimal=minimal)
     return RetryingModel(
         capable, retry, gate=gate_for(gates, settings.name, url, key), attended=attended, passes_on=passes_on

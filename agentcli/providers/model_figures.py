@@ -18,7 +18,6 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, in_words
 from agentcli.core.model import PriceChange
 from agentcli.core.setting import PRICE
-from agentcli.providers.context_windows import LARGEST as WIDEST
 from agentcli.system.paths import replace_file
 
 FILE = "models.json"
@@ -123,9 +122,11 @@ def keep(path: Path, figures: Figures) -> None:
 
 def _fields(raw: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the fields of ModelSpec that an entry gives."""
+    from agentcli.providers.context_windows import LARGEST
+
     limit, cost = raw.get("limit") or {}, raw.get("cost") or {}
     for name, key in (("window", "context"), ("max_output", "output")):
-        if type(limit.get(key)) is int and 0 < limit[key] <= WIDEST:
+        if type(limit.get(key)) is int and 0 < limit[key] <= LARGEST:
             yield name, limit[key]
     if isinstance(cost.get("input"), int | float) and isinstance(cost.get("output"), int | float):
         yield "prices", _prices(cost)

@@ -37,7 +37,6 @@ from agentcli.tools import (
     write,
 )
 from agentcli.tools.entry import Entry, tool_of
-from agentcli.tools.mending import Mended, mended, with_ignored
 
 SHELL = (bash.BASH, jobs.BASH_OUTPUT, jobs.BASH_STOP)
 TODO = (todo.TODO,)
@@ -99,6 +98,8 @@ def _tools() -> tuple[Tool, ...]:
 
 async def run(tool: Tool, ctx: ToolContext, call_id: str, given: Mapping[str, Any]) -> ToolOutput:
     """Run a call: check and repair its input, turn its failure into an output, fill in its title."""
+    from agentcli.tools.mending import Mended, mended, with_ignored
+
     title = tool.name
     meant = Mended(dict(given)) if tool.foreign else mended(tool, given, ctx.cwd)
     try:

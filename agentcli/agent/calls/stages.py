@@ -30,7 +30,6 @@ from agentcli.core.mcp_servers import CALL, PREFIX, SEARCH, TOOL, effective
 from agentcli.core.message import Part, Text, ToolCall, ToolResult
 from agentcli.core.record import Body, TodoItem
 from agentcli.core.tool import UNKNOWN, CommandSandbox, Tool, ToolOutput, Traits
-from agentcli.tools.mending import mended, with_ignored, with_remarks
 
 if TYPE_CHECKING:
     from agentcli.permissions.decide import Decision
@@ -107,6 +106,8 @@ class Prepare(Stage):
         tool = self.tools.get(call.name)
         if tool is None:
             return call.name in self._server_tools.names
+        from agentcli.tools.mending import mended
+
         given = mended(tool, call.input, self._cwd).input
         return all(key in given for key in tool.takes.get("required", ()))
 
@@ -162,6 +163,8 @@ class Prepare(Stage):
         tool = self.tools.get(call.name)
         if tool is None:
             return Call(call, call, sent.name)
+        from agentcli.tools.mending import mended  # of no use before the first call
+
         meant = mended(tool, call.input, self._cwd)
         call = replace(call, input=self._in_tmp(tool.traits, meant.input))
         return Call(call, call, sent.name, meant.ignored)
@@ -232,6 +235,8 @@ class Finish(Stage):
                 assert call.output is not None
                 output = call.output
                 if call.ignored or call.asked.remarks:
+                    from agentcli.tools.mending import with_ignored, with_remarks
+
                     output = with_remarks(with_ignored(output, call.ignored), call.asked.remarks)
             except asyncio.CancelledError:
                 output = ToolOutput(INTERRUPTED, status="interrupted")

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from agentcli.agent.project.instruction_imports import Imports
 from agentcli.agent.project.places import Place, files, folders, read_text
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import replace_surrogates, safe_line
 from agentcli.core.text.encodings import decode_beginning
 from agentcli.system import probe
 from agentcli.system.regular_file import Missing, Unusable
+
+if TYPE_CHECKING:
+    from agentcli.agent.project.instruction_imports import Imports
 
 NAMES = ("AGENTS.override.md", "AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md")
 """Names of instruction files; in each folder the first existing one counts."""
@@ -64,11 +67,11 @@ def instruction_set(cwd: Path, config: Path, home: Path, *, trusted: bool, limit
     notes: list[str] = []
     inner = home.resolve(), config.resolve()
     for own in _own(config, limit, NAMES):
-        imports = Imports(home, lambda path: any(path.is_relative_to(place) for place in inner))
+        imports = _imports(home, lambda path: any(path.is_relative_to(place) for place in inner))
         files += with_imports(own, imports)
         notes += imports.notes
     for theirs in _of_project(cwd, limit, NAMES, trusted=trusted):
-        imports = Imports(home, lambda path: path.is_relative_to(root))
+        imports = _imports(home, lambda path: path.is_relative_to(root))
         files += with_imports(theirs, imports) if trusted else [theirs]
         notes += imports.notes
     notes += _refused(cwd, root, (*NAMES, *LOCAL_NAMES) if trusted else NAMES)
@@ -82,7 +85,7 @@ def beneath(folder: Path, within: Path, limit: int, home: Path) -> Iterator[Inst
     local = (_first(folder, limit, [name], within) for name in LOCAL_NAMES)
     for file in (_first(folder, limit, NAMES, within), *local):
         if file is not None:
-            imports = Imports(home, lambda path: path.is_relative_to(within), limit)
+            imports = _imports(home, lambda path: path.is_relative_to(within), limit)
             yield from with_imports(file, imports)
 
 
@@ -131,6 +134,12 @@ def cut_notes(files: Sequence[Instructions], limit: int) -> Iterator[str]:
     return (
         safe_line(f"{file.path} is longer than {limit:,} bytes: the rest is left out.") for file in files if file.cut
     )
+
+
+def _imports(home: Path, allowed: Callable[[Path], bool], limit: int | None = None) -> Imports:
+    from agentcli.agent.project.instruction_imports import TOTAL_BYTES, Imports  # many folders have no such file
+
+    return Imports(home, allowed, TOTAL_BYTES if limit is None else limit)
 
 
 def with_imports(file: Instructions, imports: Imports) -> list[Instructions]:
@@ -190,8 +199,10 @@ def standing_rules(cwd: Path, home: Path, limit: int) -> InstructionSet:
     """
     places, notes = [*folders(cwd)], list[str]()
     root = places[0].resolve()
-    imports = Imports(home, lambda path: path.is_relative_to(root))
-    rules = (rule for folder in places for rule, patterns in rules_of(folder, root, limit, notes) if not patterns)
+    rules = [rule for folder in places for rule, patterns in rules_of(folder, root, limit, notes) if not patterns]
+    if not rules:
+        return InstructionSet((), tuple(notes))
+    imports = _imports(home, lambda path: path.is_relative_to(root))
     found = tuple(file for rule in rules for file in with_imports(rule, imports))
     return InstructionSet(found, (*notes, *imports.notes, *cut_notes(found, limit)))
 

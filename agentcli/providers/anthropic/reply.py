@@ -13,7 +13,6 @@ from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
 from agentcli.core.message import Part, Stop, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import EditsApplied, PartDone, Searched, Source, Stopped, StreamEvent, UsageSeen
 from agentcli.providers.anthropic.models import KIND
-from agentcli.providers.arguments import call_of
 from agentcli.providers.wire import Ids, sendable, tier, tokens
 
 Json = dict[str, Any]
@@ -328,6 +327,8 @@ def to_usage(raw: Mapping[str, Any]) -> Usage:
 
 def _call(block: Json, text: str) -> ToolCall | None:
     """Return a call; None without a name."""
+    from agentcli.providers.arguments import call_of
+
     extra = {name: block[name] for name in _CALL_FIELDS if block.get(name) and block[name] != _DIRECT}
     whole = text or json.dumps(block.get("input") or {})
     return call_of(block["id"], block["name"], whole, {KIND: extra} if extra else None)

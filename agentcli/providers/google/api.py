@@ -11,7 +11,6 @@ from typing import Any
 from agentcli.core.errors import ModelError
 from agentcli.core.model import Request
 from agentcli.core.streams import closing
-from agentcli.providers.google.errors import from_api_error
 from agentcli.providers.google.request import Former, Json, countable, to_arguments
 from agentcli.providers.http import http_client, opened, quiet_sdk, scrubbed, tls_context
 from agentcli.providers.settings import ProviderSettings
@@ -107,6 +106,8 @@ class GoogleApi:
         try:
             yield
         except APIError as error:
+            from agentcli.providers.google.errors import from_api_error
+
             raise from_api_error(error, self._key, self._settings) from None
         except GoogleAuthError as error:
             raise ModelError(f"Can't ask Vertex AI: {scrubbed(str(error), self._key)}", "auth") from None

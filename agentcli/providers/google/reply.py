@@ -12,7 +12,6 @@ from agentcli.core.errors import ModelError
 from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
 from agentcli.core.message import SIGNATURE, Meta, Part, Stop, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import PartDone, Searched, Source, Stopped, StreamEvent, UsageSeen
-from agentcli.providers.arguments import call_of
 from agentcli.providers.google.models import KIND
 from agentcli.providers.wire import Ids, sendable, tier, tokens
 
@@ -152,6 +151,8 @@ class Reply:
         call_id = self._ids.fresh(given)
         if not whole and name is not None:
             self._malformed = sendable(name)
+        from agentcli.providers.arguments import call_of
+
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
         self._pending.append(call_of(call_id, name, text, meta) if whole else None)
         yield CallDelta(call_id, name or "", "")
