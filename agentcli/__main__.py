@@ -34,6 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
         code = _run(given)
         sys.stdout.flush()
     except KeyboardInterrupt as stop:
+        _end_undisturbed()  # another signal would interrupt what follows
         from agentcli.frontends.cli import stopped
 
         return stopped(stop, given)

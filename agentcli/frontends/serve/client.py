@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
+from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.streams import closing
 from agentcli.frontends.serve.registry import Registration
@@ -18,6 +19,25 @@ _EVENT = 64_000_000
 """Bytes of an event."""
 _AHEAD = 65_536
 """Maximum bytes to read ahead of a slow reader: the session keeps the rest, or tells it to reload."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """An event of a session with its id; `data` is its JSON."""
+
+    id: str
+    data: str
+
+    @property
+    def event(self) -> Mapping[str, Any]:
+        """The event."""
+        event: Mapping[str, Any] = json.loads(self.data)
+        return event
+
+
+def heard(id: str, event: Mapping[str, Any]) -> Heard:
+    """Return an event that is known here."""
+    return Heard(id, json.dumps(event, separators=(",", ":")))
 
 
 class Gone(AgentError):
@@ -40,28 +60,42 @@ async def request(to: Registration, name: str, **asked: Any) -> Mapping[str, Any
             raise Gone from None
 
 
-async def follow(to: Registration, name: str, after: str = "") -> AsyncIterator[Mapping[str, Any]]:
-    """Yield `{"id": …, "event": …}` for each event after an id, until the session ends. Raises Gone if it cannot be reached."""
+async def follow(to: Registration, name: str, after: str = "") -> AsyncIterator[Sequence[Heard]]:
+    """Yield the events after an id as they arrive, several at once, until the session ends.
+
+    Raises Gone if it cannot be reached.
+    """
     async with _connected(to, name, _AHEAD) as (reader, writer):
         writer.write((json.dumps({"do": "follow", "after": after}) + "\n").encode())
         with contextlib.suppress(OSError, ValueError):
-            async with closing(_lines(reader)) as lines:
-                async for line in lines:
-                    yield json.loads(line)
+            async with closing(_lines(reader)) as several:
+                async for lines in several:
+                    yield [_heard(line) for line in lines]
 
 
-async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    """Yield the lines of a stream whose buffer may be smaller than a line.
+def _heard(line: bytes) -> Heard:
+    """Return the event in a line, unparsed: a server passes it on to its readers. Raises ValueError."""
+    before, found, data = line.decode().partition('","event":')
+    if not found or not before.startswith('{"id":"') or not data.endswith("}"):
+        raise ValueError("no event")
+    return Heard(before.removeprefix('{"id":"'), data[:-1])
+
+
+async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[Sequence[bytes]]:
+    """Yield the lines of a stream whose buffer may be smaller than a line, those of one read together.
 
     Raises ValueError for a line that is too long.
     """
-    rest = b""
+    rest = bytearray()
     while data := await reader.read(_AHEAD):
-        *lines, rest = (rest + data).split(b"\n")
-        if len(rest) > _EVENT:
-            raise ValueError("the event is too large")
-        for line in lines:
-            yield line
+        if b"\n" not in data:
+            rest += data
+            if len(rest) > _EVENT:
+                raise ValueError("the event is too large")
+            continue
+        *lines, last = data.split(b"\n")
+        lines[0], rest = bytes(rest) + lines[0], bytearray(last)
+        yield lines
 
 
 @contextlib.asynccontextmanager

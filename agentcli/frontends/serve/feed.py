@@ -10,31 +10,52 @@ from collections import deque
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from agentcli.core.dataclass import dataclass
-
 MOST = 10_000
 """Events that are kept."""
 SIZE = 8_000_000
 """Bytes of events that are kept."""
 BATCH = 500
 """Events that a reader gets at once."""
-GATHER = 0.03
-"""Seconds in which events are gathered for a reader that is up to date.
+BATCH_SIZE = 250_000
+"""Bytes after which a batch has no further event: a reader that stops reading holds no more."""
+FRAME = 0.03
+"""Seconds in which events are gathered for a reader that is up to date. All readers share the same frames.
 
 For the session's process, a batch costs far more than an event in it.
 """
+JOINED = 50_000
+"""Characters after which the pieces of a text are no longer joined to one event."""
 LINGER = 120.0
 """Seconds after the last reader has left in which events are still kept for it."""
 
 Json = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
 class Item:
-    """One event with its id, as JSON."""
+    """One event with its id, as JSON. Pieces of a text are joined to one event until a reader takes it."""
 
-    id: str
-    data: str
+    __slots__ = ("_event", "_pieces", "data", "id", "size")
+
+    def __init__(self, id: str, event: Json) -> None:
+        self.id, self.data = id, _dumps(event)
+        self.size = len(self.data)
+        self._event = event if event.get("delta") else None
+        self._pieces: list[str] = []
+
+    def join(self, kind: str, text: str) -> bool:
+        """Join another piece of the same text; return False if it is of another kind, or long enough."""
+        if self._event is None or self._event["type"] != kind or self.size > JOINED:
+            return False
+        self._pieces.append(text)
+        self.size += len(text)
+        return True
+
+    def complete(self) -> None:
+        """Write the JSON of all its pieces; no other joins them."""
+        if self._event is not None and self._pieces:
+            self.data = _dumps({**self._event, "text": "".join((self._event["text"], *self._pieces))})
+            self._pieces, self.size = [], len(self.data)
+        self._event = None
 
 
 class Feed:
@@ -54,7 +75,12 @@ class Feed:
 
     @property
     def cursor(self) -> str:
-        """The id of the newest event."""
+        """The id of the newest event. Later events get another id, so a reader that continues after it misses none."""
+        self._complete()
+        return self._newest
+
+    @property
+    def _newest(self) -> str:
         return f"{self._epoch}-{self._last}"
 
     @property
@@ -72,33 +98,46 @@ class Feed:
         """Add an event if anybody wants it."""
         if not self.wanted:
             return
+        self._complete()
         self._last += 1
-        data = _dumps(event)
-        self._kept.append(Item(self.cursor, data))
-        self._bytes += len(data)
+        item = Item(self._newest, event)
+        self._kept.append(item)
+        self._bytes += item.size
         while len(self._kept) > self._most or (self._bytes > self._size and len(self._kept) > 1):
-            self._bytes -= len(self._kept.popleft().data)
+            self._bytes -= self._kept.popleft().size
         self._more.set()
+
+    def join(self, kind: str, text: str) -> bool:
+        """Join a piece of a text to the newest event, as long as no reader has that.
+
+        Return False if the event is of another kind than the piece's: `add` it then.
+        """
+        joined = self.wanted and bool(self._kept) and self._kept[-1].join(kind, text)
+        self._bytes += len(text) if joined else 0
+        return joined
 
     async def follow(self, after: str = "") -> AsyncIterator[Sequence[Item]]:
         """Yield the events after this id as they come, several at once; without an id, the events from now on."""
         self.touch()
         self._readers += 1
         try:
-            seen = self._last if not after else self._number(after)
+            seen = self._number(after or self.cursor)
             while True:
                 batch = self._after(seen)
                 if batch is None:
-                    batch = [Item(self.cursor, _dumps({"type": "reload"}))]
+                    batch = [Item(self.cursor, {"type": "reload"})]
                 if batch:
                     seen = int(batch[-1].id.rpartition("-")[2])
+                    behind = seen < self._last
                     yield batch
-                    continue
-                more = self._more
-                if more.is_set():
-                    self._more = more = asyncio.Event()
-                await more.wait()
-                await asyncio.sleep(GATHER)
+                    if behind:
+                        continue
+                else:
+                    more = self._more
+                    if more.is_set():
+                        self._more = more = asyncio.Event()
+                    await more.wait()
+                await asyncio.sleep(FRAME - asyncio.get_running_loop().time() % FRAME)
         finally:
             self._readers -= 1
             self._left = time.monotonic()
@@ -114,8 +153,22 @@ class Feed:
         first = self._last - len(self._kept)
         if seen < first:
             return None
-        start = seen - first
-        return [self._kept[n] for n in range(start, min(start + BATCH, len(self._kept)))]
+        start, batch, size = seen - first, list[Item](), 0
+        for n in range(start, min(start + BATCH, len(self._kept))):
+            batch.append(self._kept[n])
+            size += batch[-1].size
+            if size > BATCH_SIZE:
+                break
+        self._complete()
+        return batch
+
+    def _complete(self) -> None:
+        """Let nothing join the newest event: a reader takes it, or continues after it."""
+        if self._kept:
+            newest = self._kept[-1]
+            self._bytes -= newest.size
+            newest.complete()
+            self._bytes += newest.size
 
     def _forget(self) -> None:
         self._kept.clear()

@@ -12,6 +12,7 @@ from typing import Any
 
 from agentcli.core.errors import AgentError
 from agentcli.core.streams import closing
+from agentcli.frontends.serve.client import Heard
 from agentcli.frontends.serve.machine import Machine, items_of, newest_info, records_after
 from agentcli.sessions.info import SessionInfo
 
@@ -49,12 +50,12 @@ class Following:
                 async for event in missed:
                     yield event
             event = {}
-            async with closing(self._machine.follow(self.info, self._cursor)) as items:
+            async with closing(self._heard()) as items:
                 async for item in items:
-                    event = item["event"]
+                    event = item.event
                     if event["type"] in ("moved", "reload", "ended"):
                         break
-                    self._cursor = str(item["id"])
+                    self._cursor = item.id
                     if self._is_new(event):
                         yield event
             if event["type"] == "moved":
@@ -63,6 +64,12 @@ class Following:
                 yield event
             if event["type"] == "ended":
                 await self._comes_back()
+
+    async def _heard(self) -> AsyncIterator[Heard]:
+        async with closing(self._machine.follow(self.info, self._cursor)) as batches:
+            async for batch in batches:
+                for item in batch:
+                    yield item
 
     async def _missed(self) -> AsyncIterator[Json]:
         """Yield the events of unseen records, then the state from which to continue."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -77,10 +79,11 @@ def serve(app: Guard, opened: Sequence[socket.socket], ready: Callable[[], objec
             ready()
         await serving
 
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, server.handle_exit)
     try:
         asyncio.run(run())
-    except KeyboardInterrupt:
-        pass
     finally:
         for each in opened:
             each.close()
@@ -90,10 +93,14 @@ def serve(app: Guard, opened: Sequence[socket.socket], ready: Callable[[], objec
 
 
 class _Server(uvicorn.Server):
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Close all connections. A thread that reads a store does not delay the end."""
-        end_within(LAST, 0)
-        await super().shutdown(sockets)
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin the end at the first signal; later ones change nothing.
+
+        Neither a thread that reads a store nor a blocked loop delays it.
+        """
+        if not self.should_exit:
+            self.should_exit = True
+            end_within(LAST, 0)
 
 
 class _Connection(H11Protocol):

@@ -20,6 +20,7 @@ from agentcli.core.text.words import plural
 from agentcli.frontends.run.events import to_json
 from agentcli.frontends.run.results import record_events
 from agentcli.frontends.serve import client
+from agentcli.frontends.serve.client import Heard, heard
 from agentcli.frontends.serve.registry import Registration, registration, registrations
 from agentcli.program.project import Project
 from agentcli.sessions.exporting.redactor import Redactor
@@ -180,31 +181,34 @@ class Machine:
             raise InputError(f"Session {session} is not shared. `/remote on` in its terminal shares it.")
         return await client.request(found, self.name, **asked)
 
-    async def follow(self, info: SessionInfo, after: str = "") -> AsyncIterator[Mapping[str, Any]]:
-        """Yield a session's events with their ids: from its program, or from its records if it is not shared."""
+    async def follow(self, info: SessionInfo, after: str = "") -> AsyncIterator[Sequence[Heard]]:
+        """Yield a session's events as they come, several at once.
+
+        They are its program's, or those of its records if it is not shared.
+        """
         found = self.shared(info.id)
         if found is None:
-            async with closing(self._stored(info, after)) as items:
-                async for item in items:
-                    yield item
+            async with closing(self._stored(info, after)) as batches:
+                async for batch in batches:
+                    yield batch
             return
         with contextlib.suppress(client.Gone):
-            async with closing(client.follow(found, self.name, after)) as items:
-                async for item in items:
-                    yield item
-        yield {"id": "", "event": {"type": "ended", "session": info.id}}
+            async with closing(client.follow(found, self.name, after)) as batches:
+                async for batch in batches:
+                    yield batch
+        yield [heard("", {"type": "ended", "session": info.id})]
 
-    async def _stored(self, info: SessionInfo, after: str) -> AsyncIterator[Mapping[str, Any]]:
+    async def _stored(self, info: SessionInfo, after: str) -> AsyncIterator[Sequence[Heard]]:
         """Yield the events of new records until the session is shared; ids are `disk-RECORD-EVENT`."""
         seq, number = place_of(after, self._newest(info))
         while self.shared(info.id) is None:
             for record in self.records(info, seq):
-                for item in items_of(record, self.clean):
-                    if (record.seq, item["number"]) > (seq, number):
-                        yield {"id": f"disk-{record.seq}-{item['number']}", "event": item["event"]}
+                items = [item for item in items_of(record, self.clean) if (record.seq, item["number"]) > (seq, number)]
+                if items:
+                    yield [heard(f"disk-{record.seq}-{item['number']}", item["event"]) for item in items]
                 seq, number = record.seq, 1_000_000
             await asyncio.sleep(POLL)
-        yield {"id": "", "event": {"type": "reload"}}
+        yield [heard("", {"type": "reload"})]
 
     def _newest(self, info: SessionInfo) -> int:
         return newest_info(self.store, info).records

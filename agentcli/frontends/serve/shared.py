@@ -219,8 +219,10 @@ class SharedSession(Share):
             self._publish_state()
 
     def _delta(self, event: TextDelta | ThinkingDelta, passed: str) -> None:
-        if passed and self.feed.wanted:
-            kind = TextDelta if isinstance(event, TextDelta) else ThinkingDelta
+        if not passed or not self.feed.wanted:
+            return
+        kind, name = (TextDelta, "message") if isinstance(event, TextDelta) else (ThinkingDelta, "thinking")
+        if not self.feed.join(name, passed):
             for each in run_events(kind(passed)):
                 self._publish(to_json(each))
 

@@ -32,9 +32,9 @@ async def shared(tmp_path: Path, *replies: Reply, person: Waiting | None = None)
 
 async def events(to: Registration, after: str, until: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
     found = []
-    async for item in client.follow(to, "reader", after):
-        found.append(item["event"])
-        if until(item["event"]):
+    async for batch in client.follow(to, "reader", after):
+        found += [dict(item.event) for item in batch]
+        if any(map(until, found)):
             break
     return found
 
@@ -70,6 +70,22 @@ def test_a_client_sends_a_message_and_follows_the_turn(tmp_path: Path) -> None:
         assert front.told == ["Message from page."]
         await front.sharing.end()
         assert not list((tmp_path / "state" / FOLDER).iterdir())
+
+    run(test)
+
+
+def test_each_of_many_readers_gets_the_whole_text_in_few_events(tmp_path: Path) -> None:
+    async def test() -> None:
+        text = "A word and some more of them. " * 400
+        front, to = await shared(tmp_path, say(text))
+        state = await client.request(to, "page", do="state")
+        reading = [asyncio.ensure_future(events(to, state["cursor"], idle)) for _ in range(20)]
+        await client.request(to, "page", do="say", text="hi")
+        for found in await asyncio.gather(*reading):
+            pieces = [each["text"] for each in found if each.get("delta")]
+            assert "".join(pieces) == text
+            assert len(pieces) < 60  # of more than a thousand
+        await front.sharing.end()
 
     run(test)
 

@@ -7,7 +7,7 @@ import json
 from contextlib import aclosing
 from typing import Any
 
-from agentcli.frontends.serve.feed import BATCH, Feed, Item
+from agentcli.frontends.serve.feed import BATCH, BATCH_SIZE, JOINED, Feed, Item
 
 
 async def read(feed: Feed, after: str, count: int) -> list[Item]:
@@ -89,6 +89,49 @@ def test_a_reader_that_is_too_slow_is_told_to_reload_and_then_goes_on() -> None:
         assert json.loads(reload.data) == {"type": "reload"}
         feed.add({"n": 30})
         assert numbers(await read(feed, reload.id, 1)) == [30]
+
+    asyncio.run(run())
+
+
+def piece(feed: Feed, text: str, kind: str = "message") -> None:
+    if not feed.join(kind, text):
+        feed.add({"type": kind, "text": text, "delta": True})
+
+
+def test_pieces_of_a_text_are_one_event_until_somebody_continues_after_them() -> None:
+    async def run() -> None:
+        feed = Feed()
+        feed.touch()
+        start = feed.cursor
+        piece(feed, "a")
+        piece(feed, "b")
+        between = feed.cursor  # what comes now has another id
+        piece(feed, "c")
+        piece(feed, "d")
+        piece(feed, "e", "thinking")
+        feed.add({"type": "usage"})
+        piece(feed, "f")
+        found = [json.loads(item.data) for item in await read(feed, start, 5)]
+        assert [each.get("text") for each in found] == ["ab", "cd", "e", None, "f"]
+        piece(feed, "g")  # the reader has f
+        found = [json.loads(item.data) for item in await read(feed, between, 5)]
+        assert [each.get("text") for each in found] == ["cd", "e", None, "f", "g"]
+
+    asyncio.run(run())
+
+
+def test_neither_an_event_nor_a_batch_becomes_long() -> None:
+    async def run() -> None:
+        feed = Feed()
+        feed.touch()
+        start = feed.cursor
+        for _ in range(20_000):
+            piece(feed, "é" * 25)
+        assert feed._bytes == sum(item.size for item in feed._kept)
+        async with aclosing(feed.follow(start)) as batches:  # type: ignore[type-var]
+            batch = await anext(batches)
+        assert max(len(json.loads(item.data)["text"]) for item in batch) < 2 * JOINED
+        assert sum(len(item.data) for item in batch[:-1]) < BATCH_SIZE + 1
 
     asyncio.run(run())
 
