@@ -184,7 +184,7 @@ def kinds_of(words: Sequence[str]) -> frozenset[Kind]:
         return frozenset()
     program = PurePath(words[0]).name
     if program in _SHOWS:
-        return frozenset()
+        return EVERY if program == "gh" and list(words[1:3]) in (["pr", "checks"], ["run", "watch"]) else frozenset()
     operands = [word for word in words[1:] if not word.startswith("-")]
     if program in _MANAGERS and operands and operands[0] in _INSTALLS and not (program == "go" and "test" in operands):
         return frozenset()
@@ -199,6 +199,35 @@ def kinds_of(words: Sequence[str]) -> frozenset[Kind]:
         separate = any(re.search(r"(?i)(?:^|[:_-])tests?(?:$|[:_-])", word) and "/" not in word for word in operands)
         found = found if separate else first
     return _widened(found, program, words)
+
+
+_LANGUAGES = {
+    "Rust": ("rs", "cargo rustc rustfmt clippy-driver"),
+    "Go": ("go", "go gofmt goimports golangci-lint staticcheck gotestsum"),
+    "Python": ("py pyi", "pytest ruff mypy pyright basedpyright flake8 pylint black isort tox nox"),
+    "JavaScript": (
+        "js jsx ts tsx mjs cjs mts cts vue svelte astro css scss html",
+        "npm pnpm yarn bun npx tsc vue-tsc eslint prettier biome vitest jest vite",
+    ),
+    "Java": ("java kt kts scala groovy", "mvn mvnw gradle gradlew sbt ktlint detekt"),
+    "Ruby": ("rb erb", "rspec rubocop rake"),
+    "PHP": ("php", "phpunit pest phpstan psalm"),
+    "Swift": ("swift", "swift swiftlint"),
+    ".NET": ("cs fs vb", "dotnet"),
+}
+"""Languages with the endings of their files and the programs that read no other language's files."""  # fmt: skip
+
+
+def language_of(path: str) -> str:
+    """Return the language of a source file; empty for any other file."""
+    ending = PurePath(path).suffix.removeprefix(".").lower()
+    return next((name for name, (endings, _) in _LANGUAGES.items() if ending in endings.split()), "")
+
+
+def language_read_by(words: Sequence[str]) -> str:
+    """Return the language of the files that a command checks; empty if it may be any."""
+    program = PurePath(words[0]).name if words else ""
+    return next((name for name, (_, programs) in _LANGUAGES.items() if program in programs.split()), "")
 
 
 def _widened(kinds: frozenset[Kind], program: str, words: Sequence[str]) -> frozenset[Kind]:

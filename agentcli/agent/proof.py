@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 
-from agentcli.agent.check_commands import EVERY, kinds_of, only_shows
+from agentcli.agent.check_commands import EVERY, kinds_of, language_of, language_read_by, only_shows
 from agentcli.agent.claims import Kind, claims
 from agentcli.core.dataclass import dataclass
 
@@ -26,6 +26,8 @@ class Step:
     parts: Sequence[int] = ()
     """Exit codes of the parts of its last pipe, if known."""
     edited: str = ""
+    remarks: bool = False
+    """True if the edit changed comments only: no test and no build can differ."""
     told: bool = False
     """A report of somebody else: a subagent, or the person."""
     ran: bool = True
@@ -41,6 +43,8 @@ class Proof:
     figure: str = ""
     """A figure such as `14 passed`."""
     command: str = ""
+    language: str = ""
+    """The language of the files that the command reads; empty if it may read any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +63,11 @@ def ledger(steps: Iterable[Step]) -> Ledger:
     """Return what a session's steps prove at its end."""
     proofs: dict[Kind, Proof] = {}
     edited, ran = "", False
+    steps = list(steps)
+    documents = _documents([step.edited for step in steps if step.edited])
     for step in steps:
-        if step.edited and _matters(step.edited):
-            edited, ran, proofs = step.edited, False, {}
+        if step.edited and _matters(step.edited) and not _is_document(step.edited, documents):
+            edited, ran, proofs = step.edited, ran and step.remarks, dict(_kept(proofs, step))
             continue
         if not step.ran:
             continue
@@ -73,7 +79,8 @@ def ledger(steps: Iterable[Step]) -> Ledger:
             if part.edits:
                 edited, proofs = part.edits, {}
             for kind in part.kinds:
-                proof = Proof(part.passed, _figure(step.output) if kind == "tests" else "", part.text)
+                figure = _figure(step.output) if kind == "tests" else ""
+                proof = Proof(part.passed, figure, part.text, language_read_by(part.words))
                 # A run without a known result does not retract what an earlier one proves.
                 if proof.passed is not None or kind not in proofs:
                     proofs[kind] = proof
@@ -86,16 +93,44 @@ _UNTESTED = re.compile(
 """Files that no check reads: texts, pictures, hidden folders."""  # fmt: skip
 
 
+_DATA = frozenset([".yaml", ".yml", ".json", ".toml"])
+
+
 def _matters(path: str) -> bool:
     return not _UNTESTED.search(path) and not path.startswith(("/tmp/", "/private/tmp/", "/var/folders/"))
 
 
+def _documents(paths: Sequence[str]) -> frozenset[PurePath]:
+    """Return the folders below the working folder in which a session edited texts, and no code."""
+    texts = {path.parent for path in map(PurePath, paths) if _UNTESTED.search(str(path)) and path.parent.name}
+    code = [path for path in map(PurePath, paths) if _matters(str(path)) and path.suffix not in _DATA]
+    return frozenset(folder for folder in texts if not any(folder in path.parents for path in code))
+
+
+def _is_document(path: str, documents: frozenset[PurePath]) -> bool:
+    """Return True for a data file among documents, such as the status of a plan."""
+    return PurePath(path).suffix in _DATA and PurePath(path).parent in documents
+
+
+def _kept(proofs: Mapping[Kind, Proof], edit: Step) -> Iterator[tuple[Kind, Proof]]:
+    """Yield the proofs that an edit leaves valid: of what only comments changed, or of another language."""
+    language = language_of(edit.edited)
+    for kind, proof in proofs.items():
+        other = language and proof.language and language != proof.language
+        if other or (edit.remarks and kind in ("tests", "build")):
+            yield kind, proof
+
+
 @dataclass(frozen=True, slots=True)
 class _Part:
-    text: str
+    words: Sequence[str]
     kinds: frozenset[Kind]
     passed: bool | None
     edits: str = ""
+
+    @property
+    def text(self) -> str:
+        return shlex.join(self.words)
 
 
 _HERE = re.compile(r"(?s)<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:\n\s*\2\b|\Z)")
@@ -129,12 +164,12 @@ def _parts(step: Step) -> Iterator[_Part]:
         passed = None if others and exit is None else _verdict(exit, summary, step.output)
         # Tests that fail were built.
         failing = passed is False and summary is False and "tests" in kinds and kinds != EVERY
-        yield _Part(shlex.join(words), kinds - {"build"} if failing else kinds, passed, edits)
+        yield _Part(words, kinds - {"build"} if failing else kinds, passed, edits)
     if not any(kinds_of(words) or _by_hook(words, step.output) for words, _ in found) and summary is not None:
         if words_of_run := [words for words, _ in found if not only_shows(words)]:
-            yield _Part(shlex.join(words_of_run[0]), frozenset({"tests", "checks"}), summary)
+            yield _Part(words_of_run[0], frozenset({"tests", "checks"}), summary)
         elif _TEST_SUMMARY.search(step.output) and found:
-            yield _Part(shlex.join(found[0][0]), frozenset({"tests", "checks"}), summary)
+            yield _Part(found[0][0], frozenset({"tests", "checks"}), summary)
 
 
 _PIPE_CLOSED = 141
@@ -283,7 +318,7 @@ _TROUBLE = re.compile(
 _COULD_NOT = re.compile(
     r"(?i)command not found|No module named|Missing script|cannot find module|error TS\d|unrecognized (?:option|argument|subcommand)|no such file or directory"
 )
-_NOTHING_RAN = re.compile(r"(?im)no tests? ran|collected 0 items|No tests? (?:found|files? found|were executed)|\bRan 0 tests|Started in the background|running in (?:the )?background|still running")  # fmt: skip
+_NOTHING_RAN = re.compile(r"(?im)no tests? ran|collected 0 items|No tests? (?:found|files? found|were executed)|\bRan 0 tests|Started in the background|running in (?:the )?background|still running|\tpending\t")  # fmt: skip
 
 
 def _summary(output: str) -> bool | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from agentcli.agent.claims import NO_RECEIPT, Kind, Receipt, claims
 from agentcli.agent.core import SessionCore
 from agentcli.agent.proof import Ledger, Proof, Step, ledger
+from agentcli.agent.remarks import remarks_only
 from agentcli.core.mcp_servers import effective
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Compaction, Record
@@ -43,15 +44,23 @@ def steps(entries: Iterable[Record], traits: Mapping[str, Traits], cwd: Path) ->
             case Message(role="assistant") as message:
                 calls |= {call.call_id: effective(call) for call in message.calls}
             case Message() as message:
-                yield from (
-                    Step("person", None, part.text)
-                    for part in message.parts
-                    if isinstance(part, Text) and not part.synthetic
-                )
+                yield from (_said(part) for part in message.parts if isinstance(part, Text))
             case ToolResult() as result if (call := calls.pop(result.call_id, None)) is not None:
                 yield from _steps(call, result, traits.get(call.name, Traits()), cwd, jobs)
             case _:
                 pass
+
+
+_SHELL = re.compile(r"(?s)\$ ([^\n]*)\n(.*)\n\(exit code (-?\d+)\)")
+
+
+def _said(part: Text) -> Step:
+    """Return the step of a text of the person: their own words, or a command that they ran."""
+    if not part.synthetic:
+        return Step("person", None, part.text)
+    if part.source == "shell" and (ran := _SHELL.fullmatch(part.text)):
+        return Step(ran[1], int(ran[3]), ran[2])
+    return Step(ran=False)
 
 
 def _steps(call: ToolCall, result: ToolResult, traits: Traits, cwd: Path, jobs: dict[str, str]) -> Iterator[Step]:
@@ -60,7 +69,9 @@ def _steps(call: ToolCall, result: ToolResult, traits: Traits, cwd: Path, jobs: 
     ran = result.status in ("success", "error")
     if traits.edits_files:
         paths = [one or two for one, two in _PATCHED.findall(given)] if traits.patches else [given]
-        yield from (Step(edited=_shown_path(path, cwd), ran=result.status == "success") for path in paths)
+        shown = (_shown_path(path, cwd) for path in paths)
+        remarks = remarks_only(str(about.get("diff", "")))
+        yield from (Step(edited=path, remarks=remarks, ran=result.status == "success") for path in shown)
     elif traits.behaviour.delegates:
         yield Step(output=result.output, told=True, ran=ran)
     elif job := str(about.get("job") or ""):

@@ -11,7 +11,7 @@ from agentcli.agent.ports import Prompt
 from agentcli.agent.proof import Step
 from agentcli.agent.receipts import receipt
 from agentcli.core.event import Noticed, TurnEnded
-from agentcli.core.message import Text
+from agentcli.core.message import Message, Text
 from agentcli.core.record import Compaction
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.agent.open_session import ended, messages, open_session, say_to
@@ -55,6 +55,13 @@ RED = Step("pytest -q", 1, "1 failed, 13 passed in 0.1s")
         ("- Tests — also passed", [EDIT], False, "! Says the tests pass; none ran since src/cart.py changed"),
         ("The build passes.", [EDIT, Step("go build", 0), Step("go test ./x", 1, "FAIL x 0.1s")], True, "Build: passed, after the last edit"),
         ("All tests pass.", [EDIT, GREEN, Step("cd /tmp/x && echo > a.json", 0)], True, "Tests: 14 passed, after the last edit"),
+        ("All tests pass.", [EDIT, GREEN, Step(edited="src/cart.py", remarks=True)], True, "Tests: 14 passed, after the last edit"),
+        ("Lint is clean.", [EDIT, Step("ruff check", 0), Step(edited="a.py", remarks=True)], False, "! Says lint is clean; nothing showed it since a.py changed"),
+        ("Lint is clean.", [EDIT, Step("cargo clippy", 0), Step(edited="tool.py")], True, "Lint: passed, after the last edit"),
+        ("Lint is clean.", [EDIT, Step("make lint", 0), Step(edited="tool.py")], False, "! Says lint is clean; nothing showed it since tool.py changed"),
+        ("All tests pass.", [EDIT, GREEN, Step(edited="plan/1.md"), Step(edited="plan/status.yaml")], True, "Tests: 14 passed, after the last edit"),
+        ("All tests pass.", [Step(edited="src/a.md"), EDIT, GREEN, Step(edited="src/data.yaml")], False, "! Says the tests pass; none ran since src/data.yaml changed"),
+        ("All tests pass.", [EDIT, Step("gh pr checks 7 | head", 0, "test (linux)\tpending\t0")], False, "! Says the tests pass; the last run did not show it"),
         ("Fixed.", [DOCS], None, ""),
         ("I changed the cart.", [EDIT], None, ""),
     ],
@@ -64,6 +71,19 @@ def test_a_claim_is_held_against_what_ran_after_the_last_edit(
 ) -> None:
     found = receipt(text, steps)
     assert (found.verified, found.line) == (verified, line)
+
+
+def test_a_command_that_the_person_ran_counts(tmp_path: Path) -> None:
+    session = open_session(tmp_path, [say("", WRITE), say("Done."), WRONG], mode="yolo", attended=True)
+    ran = Text("$ pytest -q\n14 passed\n(exit code 0)", synthetic=True, source="shell")
+
+    async def main() -> list[bool | None]:
+        first = [event async for event in session.turn(Prompt("Fix the cart."), asyncio.Event())]
+        session.core.record(Message("user", (ran,)))
+        second = [event async for event in session.turn(Prompt("And?"), asyncio.Event())]
+        return [ended(first).verified, ended(second).verified]
+
+    assert asyncio.run(main()) == [None, True]
 
 
 WRITE = call("write", file_path="cart.py", content="x = 1\n")
