@@ -62,21 +62,24 @@ _PATH = r"[^`\s]*(?:/|\.[^`\s])[^`\s]*"
 _OBJECT = rf" (?:`(?![^`]*\b{_SUBJECTS}\b)|_|--|an?\b|the\b(?![^.,;()]*\b(?:suites?|tests|checks|linters?)\b)|to\b|it\b|them\b|its\b|their\b|your\b|this\b|that\b|(?-i:[A-Z])\w+ \w)"
 """What is passed on: `passes the flag to it` says nothing of tests."""
 _OF_ITS_OWN = r"suites?|cases|runs?|results?|commands?|files?|jobs?|targets?|pass\w*|is|was|are|now|still|also|all|both|green|clean|just|has|completed|finished|ran|succe\w+|in|of|for|at|on|with|after|and|or|locally|–|—"
-"""Words after `test` that leave it the subject; any other makes it part of a name, such as a test client."""
+"""Words after `test` that leave it the subject. With any other it is a name, such as a test client."""
 _PREDICATE = rf"[^\w`]*(?:$|[.,;:!?()|—–✅✓✔🎉-]|(?:and|or|on|for|in|with|across|after|at|again|now|too|as|by|under|via|through|from|per|both|but|so|locally|everywhere|throughout|since|without|except|{_SUBJECTS})\b)"
-"""What may follow `clean` or `green` where a run is: the end of its part, or a run; a noun of another kind may not."""
+"""What may follow `clean` or `green` if a run is: the end of its part, or a run.
+
+Another noun may not.
+"""
 LANGUAGES = {
     "English": Words(
         "test pass green clean success verif fixed resolved works error issue lint build compil check",
         rf"\b(?:tests|specs|suites?|e2e|pytest|vitest|jest|test(?=\W*$|\W*[^\w\s]| (?:_|[\w:-]+`|(?:{_OF_ITS_OWN})\b))|spec(?= (?:{_OF_ITS_OWN})\b))\b(?!-)",
         r"\b(?:builds?|compil(?:es?|ed|ation)|bundles)\b(?![- ]time)",
         r"\b(?:lint(?:er|ers|ed|ing|s)?|eslint|ruff|mypy|pyright|clippy|vet|type[- ]?check(?:s|er|ing)?|types|typescript|tsc|format(?:ting)?|prettier)\b",
-        rf"(?<!-)\b(?:(?:pass|passes|passed|(?<!for )(?<!by )(?<!of )passing)(?!{_OBJECT})|(?:green|clean)(?={_PREDICATE})|cleanly|succeeds?|succeeded|success(?:ful)?|successfully(?={_PREDICATE}| (?:built|compiled|passed|ran|run|completed|finished|executed)\b)|OK|no (?:new |lint(?:er)? |type |compile |build )*(?:errors|issues|warnings|problems|findings)|"
+        rf"(?<!-)\b(?:(?:(?<!(?<!continue )(?<!continues )to )pass|passes|passed|(?<!for )(?<!by )(?<!of )passing)(?!{_OBJECT})|(?:green|clean)(?={_PREDICATE})|cleanly|succeeds?|succeeded|success(?:ful)?|successfully(?={_PREDICATE}| (?:built|compiled|passed|ran|run|completed|finished|executed)\b)|OK|no (?:new |lint(?:er)? |type |compile |build )*(?:errors|issues|warnings|problems|findings)|"
         r"(?:without|zero|0) (?:any |lint )?(?:errors|issues|warnings|failures))\b",
         r"\bI(?:['’]ve| have)? (?:\w+ly )?(?:verified|tested)\b|(?:^|\b(?:and|all|fully|now|been|is|are|was|were) )(?:verified|tested)\b(?! (?:by|with) (?:you|hand))",
         r"^(?:(?:all|it|this|that|now|everything)(?: is| are|['’]s) )?(?:now )?(?:fixed|resolved)(?=[.!,;: ]|$)|\b(?:is|are|has been|have been) (?:now )?(?:fixed|resolved)\b|\bnow works\b|\bworks (?:now|again|correctly|as expected)\b",
         r"n['’]t\b|\b(?:not|never|cannot|except|fail(?:s|ed|ing|ures?)?|broken|errors? (?:in|remain)|skipped|unverified|untested|pre-existing|previously|baseline|(?<!no )remain(?:s|ing)?|"
-        r"were already|no (?:[\w`-]+ ){0,3}?(?:tests?|specs?)|(?:makes|making|lets|letting) (?:\w+ ){0,3}tests?|(?<!each )(?<!every )one|some|most|half|given|test plan|verify that|tests? that|expect\w*)\b|\b(\d+)\s*/\s*(?!\1\b)\d+ tests?\b",
+        r"were already|no (?:(?!(?:and|all|errors?|issues?|warnings?)\b)[\w`-]+ ){0,6}(?:tests?|specs?)|(?:makes|making|lets|letting) (?:\w+ ){0,3}tests?|(?<!each )(?<!every )one|some|most|half|given|test plan|verify that|tests? that|expect\w*)\b|\b(\d+)\s*/\s*(?!\1\b)\d+ tests?\b",
         r"\b(?:should|would|will|['’]ll|could|might|must|need(?:s|ed)? to|to (?:make|get|see|check|confirm|verify)|ensure[sd]?|make sure|until|once|when(?:ever)?|if|unless|before|so that|so the|want|let me|"
         r"waiting|running|pending|todo|(?<![:.\-])CI|(?:pipelines?|workflows?|jobs?|agents?)(?! tests?\b)|GitHub|PR|criteri\w+)\b",
     ),
@@ -186,14 +189,15 @@ LANGUAGES = {
 """Each language with its words."""
 
 _FIGURES = rf"\b\d[\d,]* (?:\w+ )?(?:tests? )?(?:pass(?:ed|ing|es)?\b(?!{_OBJECT}))|\b(\d+)\s*/\s*\1 (?:tests?|pass)\w*"
-_MARKED = r"(?i)^\W*(?:\d+ |all |unit |type ?)*(?:tests?|specs?|builds?|lint(?:ing)?|(?:type ?)?check)(?: pass(?:ed|ing)?)?\W{0,6}[✅✓✔]"
-"""A subject with a mark in a list or table."""
+_MARK = r"[✅✓✔]"
+_MARKED = rf"(?i)^\W*(?:\d+ |all |unit |type ?)*(?:tests?|specs?|builds?|lint(?:ing)?|(?:type ?)?check)(?: pass(?:ed|ing)?)?\W{{0,6}}{_MARK}|`[^`\n]*\b(?P<run>{_SUBJECTS})\b[^`\n]*`\W{{0,6}}{_MARK}"
+"""A subject, or a command in backquotes, with a mark in a list or table."""
 _NO_FAILURES = r"(?i)\b(?:0|no|zero|without(?: any)?) (?:new |tests? )*fail(?:ed|ures?|ing)?\b"
 _ONE_CHECK = (
     r"(?i)\bchecks? (?:(?:also|already|now|all|still|re-?ran|came back|is|are) )*(?:pass(?:ed|es)?|clean|green)\b"
 )
 _CHECKS = r"(?i)\b(?:all|every) (?:\w+ ){0,3}checks?\b|\bchecks all\b|^checks\b"
-_CLAUSES = r"(?<=[.!?;])\s+|[。！？；\n]|,? (?:but|however|although|aber|mais|pero) |\s[—–]\s(?!all |(?:also |now |both )?(?:pass|green|clean|succe))"
+_CLAUSES = r"(?<=[.!?;])\s+|(?<=[.!?][\"”’)])\s+| · |[。！？；\n]|,? (?:but|however|although|aber|mais|pero) |\s[—–]\s(?!all |(?:also |now |both )?(?:pass|green|clean|succe))"
 _CODE = r"(?s)```.*?(?:```|\Z)|^[^\S\n]*>[^\n]*$"
 _ASIDE = r"(?i) \((?:with|via|using|to) [^()]*\)"
 """How something ran, in parentheses."""

@@ -88,7 +88,7 @@ def ledger(steps: Iterable[Step]) -> Ledger:
 
 
 _UNTESTED = re.compile(
-    r"(?i)\.(?:md|mdx|rst|txt|adoc|svg|png|jpe?g|gif|log|csv)$|(?:^|/)(?:LICENSE|CHANGELOG|AUTHORS|CODEOWNERS)[^/]*$|(?:^|/)\.(?!/)[^/]+/|[\\/](?:Temp|tmp|scratchpad)[\\/]"
+    r"(?i)\.(?:md|mdx|rst|txt|adoc|svg|png|jpe?g|gif|log|csv)$|(?:^|/)(?:LICENSE|CHANGELOG|AUTHORS|CODEOWNERS)[^/]*$|(?:^|/)\.(?!/)[^/]+/|(?:^|/)\.git[^/]*$|[\\/](?:Temp|tmp|scratchpad)[\\/]"
 )
 """Files that no check reads: texts, pictures, hidden folders."""  # fmt: skip
 
@@ -140,7 +140,7 @@ def _parts(step: Step) -> Iterator[_Part]:
     """Yield the commands of a line with their verdicts."""
     found = list(_commands(_HERE.sub(r" \3", step.command)))
     tested = any("tests" in kinds_of(words) for words, _ in found)
-    summary = _summary(step.output)
+    shown = _sections([words for words, _ in found], step.output)
     strict = re.search(r"\bset -\w*e|pipefail", step.command) is not None
     whole = step.exit is not None
     last_pipe = len(found) - len(step.parts)
@@ -151,8 +151,10 @@ def _parts(step: Step) -> Iterator[_Part]:
         kinds = EVERY if _by_hook(words, step.output) else kinds_of(words)
         if not kinds:
             if edits:
-                yield _Part("", frozenset(), None, edits)
+                yield _Part((), frozenset(), None, edits)
             continue
+        output = shown[at]
+        summary = _summary(output)
         exit = step.exit if whole and _is_true(found, at, strict) else None
         if len(step.parts) > 1 and at >= last_pipe:
             exit = step.parts[at - last_pipe] if step.parts[at - last_pipe] != _PIPE_CLOSED else exit
@@ -161,10 +163,11 @@ def _parts(step: Step) -> Iterator[_Part]:
             exit = None
         # A failure that tests report beside a linter is not the linter's.
         others = tested and summary is False and "tests" not in kinds
-        passed = None if others and exit is None else _verdict(exit, summary, step.output)
+        passed = None if others and exit is None else _verdict(exit, summary, output)
         # Tests that fail were built.
         failing = passed is False and summary is False and "tests" in kinds and kinds != EVERY
         yield _Part(words, kinds - {"build"} if failing else kinds, passed, edits)
+    summary = _summary(step.output)
     if not any(kinds_of(words) or _by_hook(words, step.output) for words, _ in found) and summary is not None:
         if words_of_run := [words for words, _ in found if not only_shows(words)]:
             yield _Part(words_of_run[0], frozenset({"tests", "checks"}), summary)
@@ -173,6 +176,20 @@ def _parts(step: Step) -> Iterator[_Part]:
 
 
 _PIPE_CLOSED = 141
+
+
+def _sections(commands: Sequence[Sequence[str]], output: str) -> Sequence[str]:
+    """Return for each command its part of the output.
+
+    What `echo` prints divides the output, and is none of the other commands' own.
+    """
+    shown, begun, at = list[str](), 0, 0
+    for index, words in enumerate(commands):
+        said = words[1] if words[0] == "echo" and len(words) == 2 and "$" not in words[1] else ""
+        if len(said) > 1 and (found := output.find(said, at)) >= 0:
+            shown += [output[at:found]] * (index - begun) + [""]
+            begun, at = index + 1, found + len(said)
+    return shown + [output[at:]] * (len(commands) - begun)
 
 
 def _is_away(folder: str) -> bool:
