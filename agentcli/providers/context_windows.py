@@ -101,27 +101,14 @@ def _asked(url: str, key: str | None, seconds: float, body: Mapping[str, Any] | 
     """Return the JSON object in a server's response; empty for any other response."""
     import urllib.request
 
-    from agentcli.providers.reachability import within
-
-    class NoRedirect(urllib.request.HTTPRedirectHandler):
-        """A handler that follows no redirect, which might take the key to another host."""
-
-        def redirect_request(self, *_: Any) -> None:
-            return None
+    from agentcli.providers.reachability import fetched
 
     headers = {"User-Agent": f"agentcli/{__version__}", "Content-Type": "application/json"}
     if key:
         headers |= {"Authorization": f"Bearer {key}", "x-api-key": key}
     data = json.dumps(body).encode() if body is not None else None
     try:
-        request = urllib.request.Request(url, data, headers)
-        answer = json.loads(within(seconds, lambda: _body(urllib.request.build_opener(NoRedirect), request, seconds)))
+        answer = json.loads(fetched(urllib.request.Request(url, data, headers), seconds, _BODY))
     except (OSError, ValueError, RecursionError):
         return {}
     return answer if isinstance(answer, dict) else {}
-
-
-def _body(opener: Any, request: Any, seconds: float) -> bytes:
-    with opener.open(request, timeout=seconds) as reply:
-        body: bytes = reply.read(_BODY)
-    return body

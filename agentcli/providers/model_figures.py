@@ -49,11 +49,14 @@ class Figures:
 
 def read(source: str, seconds: float = SECONDS) -> bytes:
     """Read the list in a file, or at an address within so many seconds. Raises InputError if it is unreadable."""
-    from agentcli.providers.reachability import within
+    import urllib.request
+
+    from agentcli.providers.reachability import fetched
 
     try:
         if source.startswith(("https://", "http://")):
-            found = within(seconds, lambda: _fetched(source, seconds))
+            request = urllib.request.Request(source, headers={"User-Agent": f"agentcli/{__version__}"})
+            found = fetched(request, seconds, LARGEST + 1, redirects=True)
         else:
             with Path(source).expanduser().open("rb") as file:
                 found = file.read(LARGEST + 1)
@@ -63,15 +66,6 @@ def read(source: str, seconds: float = SECONDS) -> bytes:
         raise InputError(f"Can't read {source}: {why}.") from None
     if len(found) > LARGEST:
         raise InputError(f"{source} is larger than {LARGEST:,} bytes, so it is not a list of models.")
-    return found
-
-
-def _fetched(url: str, seconds: float) -> bytes:
-    import urllib.request
-
-    request = urllib.request.Request(url, headers={"User-Agent": f"agentcli/{__version__}"})
-    with urllib.request.urlopen(request, timeout=seconds) as reply:
-        found: bytes = reply.read(LARGEST + 1)
     return found
 
 

@@ -76,6 +76,24 @@ _BODY = 100_000
 """Maximum bytes of an answer that are read."""
 
 
+def fetched(request: urllib.request.Request, seconds: float, most: int = _BODY, *, redirects: bool = False) -> bytes:
+    """Return the first bytes of a response, which arrives within so many seconds.
+
+    Raises OSError or HTTPException; the response of an HTTPError is closed.
+    """
+
+    def read() -> bytes:
+        opener = urllib.request.build_opener(*([] if redirects else [NoRedirect]))
+        with opener.open(request, timeout=seconds) as reply:
+            return bytes(reply.read(most))
+
+    try:
+        return within(seconds, read)
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise
+
+
 def bare(url: str) -> str:
     """Return the address without user and password."""
     try:

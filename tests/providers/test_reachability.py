@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 import threading
 import time
@@ -10,7 +11,7 @@ import pytest
 
 from agentcli.core.errors import InputError
 from agentcli.providers import model_figures, reachability
-from agentcli.providers.context_windows import stated_window
+from agentcli.providers.context_windows import loaded_window, stated_window
 from tests.providers.test_endpoint_asking import HEAD, server
 
 
@@ -35,3 +36,21 @@ def test_every_question_to_a_server_that_drips_ends_in_time(part: bytes) -> None
             assert reachability.answers(url, "/v1/models", 0.2) == (False, "nothing answers in time")
             assert reachability.accepts(url, "/v1/models", {}, 0.2) == (None, "nothing answers in time")
         assert time.monotonic() - began < 10
+
+
+def test_a_refusal_leaves_no_connection_open() -> None:
+    def serve(connection: socket.socket, over: threading.Event) -> None:
+        connection.sendall(b"HTTP/1.1 404 Not Found\r\ncontent-length: 9\r\n\r\nnot found")
+        connection.settimeout(1)
+        closed.append(connection.recv(1))  # nothing, once the other side is closed
+
+    closed: list[bytes] = []
+    gc.disable()  # a response that nobody closes is open until the next collection
+    try:
+        with server(serve) as url:
+            with pytest.raises(InputError, match="404"):
+                model_figures.read(f"{url}/list.json", 5)
+            assert loaded_window(url, "m", None, 5) == 0
+    finally:
+        gc.enable()
+    assert closed == [b"", b""]

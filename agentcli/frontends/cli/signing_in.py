@@ -17,15 +17,13 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from agentcli import __version__
 from agentcli.core.errors import InputError, in_words
 from agentcli.core.sanitise import safe_line
-from agentcli.providers.reachability import NoRedirect, bare, within
+from agentcli.providers.reachability import bare, fetched
 from agentcli.providers.registry import PRESETS, PROVIDERS
 from agentcli.providers.settings import ProviderSettings, address
 from agentcli.system.browser_login import LOGIN_SECONDS, Pasted, answer, listen, pasted_in, show
 
 SECONDS = 30.0
 """Time limit of exchanging the code for a key."""
-_BODY = 100_000
-"""Maximum bytes of the answer."""
 KEYS_STAY: Mapping[str, str] = {
     "openrouter": "The key itself is valid until you delete it at openrouter.ai/settings/keys: programs cannot revoke it."
 }
@@ -114,9 +112,8 @@ def exchanged(root: str, code: str, verifier: str) -> str:
     host = urlsplit(root).hostname
     try:
         request = urllib.request.Request(f"{root}/auth/keys", body, headers)
-        answered: Any = json.loads(within(SECONDS, lambda: _sent(request)))
+        answered: Any = json.loads(fetched(request, SECONDS))
     except urllib.error.HTTPError as error:
-        error.close()
         if error.code == 403:
             raise InputError(
                 "The login failed: the code is wrong, too old or already used. Run `agentcli auth login` again."
@@ -132,8 +129,3 @@ def exchanged(root: str, code: str, verifier: str) -> str:
     if not isinstance(key, str):
         raise InputError(f"The login failed: {host} answered without a key.")
     return key
-
-
-def _sent(request: urllib.request.Request) -> bytes:
-    with urllib.request.build_opener(NoRedirect).open(request, timeout=SECONDS) as reply:
-        return bytes(reply.read(_BODY))
