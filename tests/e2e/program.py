@@ -44,11 +44,12 @@ class Ran:
 
 @dataclass
 class Program:
-    """The program with its own home under `base`, working in `base/work`; `command` starts it."""
+    """The program with its own home under `base`, working in `base/work`; `python` and `command` start it."""
 
     base: Path
     more: Mapping[str, str] = field(default_factory=dict)
     command: Sequence[str] = ("-m", "agentcli")
+    python: str = sys.executable
 
     @property
     def work(self) -> Path:
@@ -78,12 +79,12 @@ class Program:
             "stderr": subprocess.PIPE,
             "text": True,
         }
-        command = [sys.executable, *self.command, *arguments]
+        command = [self.python, *self.command, *arguments]
         return subprocess.Popen(command, cwd=self.work, env=self.env, **{**pipes, **more})
 
     def terminal(self, *arguments: str, **more: Any) -> Terminal:
         """The program in a terminal of its own, forked unless `more`, which is the terminal's, says otherwise."""
-        command = [sys.executable, *self.command, *arguments]
+        command = [self.python, *self.command, *arguments]
         return Terminal(command, **{"cwd": str(self.work), "env": self.env, "forked": True, **more})
 
     def run(self, *arguments: str, stdin: str | None = None, seconds: float = 60) -> Ran:
@@ -100,7 +101,8 @@ class Program:
 
     @property
     def _forks(self) -> bool:
-        return tuple(self.command) == ("-m", "agentcli") and forks("agentcli", self.more)
+        usual = self.python == sys.executable and tuple(self.command) == ("-m", "agentcli")
+        return usual and forks("agentcli", self.more)
 
     def _run_anew(self, arguments: Sequence[str], stdin: str | None, seconds: float) -> Ran:
         process = self.start(*arguments, stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL)

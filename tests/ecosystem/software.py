@@ -54,16 +54,17 @@ def python_package(*names: str, folder: Path, python: str = sys.executable) -> P
     return bin_
 
 
-def python_at_least(minor: int) -> str:
-    """A Python 3 of this minor version or newer, on PATH or under pyenv."""
-    names = [f"python3.{each}" for each in range(minor, minor + 6)]
+def installed_python(minor: int, newest: int | None = None) -> str:
+    """A Python 3 of this minor version, or up to the newest one, on PATH or under pyenv."""
+    newest = minor if newest is None else newest
+    names = [f"python3.{each}" for each in range(minor, newest + 1)]
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     candidates = [sys.executable, *names, *(str(path) for name in names for path in pyenv.glob(f"*/bin/{name}"))]
-    question = f"import sys; sys.exit(sys.version_info < (3, {minor}))"
+    question = f"import sys; sys.exit(not {minor} <= sys.version_info[1] <= {newest})"
     for candidate in candidates:
         try:
             if subprocess.run([candidate, "-c", question], capture_output=True, timeout=30).returncode == 0:
                 return candidate
         except OSError:
             continue
-    pytest.skip(f"Python 3.{minor} or newer is not installed")
+    pytest.skip(f"Python 3.{minor} is not installed" if newest == minor else f"No Python 3.{minor} to 3.{newest}")

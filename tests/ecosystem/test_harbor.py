@@ -15,7 +15,7 @@ import pytest
 from agentcli.extras.exporters.atif.document import ImageFolder, subagents_in, to_atif
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.e2e.program import ROOT
-from tests.ecosystem.software import python_at_least, python_package
+from tests.ecosystem.software import installed_python, python_package
 from tests.loopback import Asked, Loopback
 from tests.loopback.plan import Refuse
 from tests.sessions.corpus import sessions
@@ -30,7 +30,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if ready := os.environ.get("AGENTCLI_TEST_HARBOR"):
         return Path(ready)
     folder = tmp_path_factory.mktemp("harbor")
-    return python_package("harbor", str(ROOT), folder=folder, python=python_at_least(12)) / "python"
+    return python_package("harbor", str(ROOT), folder=folder, python=installed_python(12, 17)) / "python"
 
 
 def test_its_models_read_the_trajectory_of_every_session_there_is(python: Path, tmp_path: Path) -> None:

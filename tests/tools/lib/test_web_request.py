@@ -64,7 +64,8 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
             "-subj",
             f"/CN={name}",
         )
-        (folder / f"{name}.ext").write_text(f"subjectAltName={alternative}\n")
+        # From Python 3.13 on, a certificate must name its authority's key, and an authority what its key is for.
+        (folder / f"{name}.ext").write_text(f"subjectAltName={alternative}\nauthorityKeyIdentifier=keyid\n")
         authority = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial")
         openssl(
             "x509",
@@ -94,6 +95,8 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
         "2",
         "-subj",
         "/CN=Throw-away",
+        "-addext",
+        "keyUsage=critical,keyCertSign,cRLSign",
     )
     signed("site", "DNS:site.test")
     signed("address", "IP:127.0.0.1")
