@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -31,11 +31,12 @@ from agentcli.providers.settings import (
     address,
     base_url,
     credentials,
+    is_plan,
     is_vendor,
     key_variable,
     needs_key,
 )
-from agentcli.system.key_store import KeyStore
+from agentcli.system.key_store import KeyStore, entry_of
 
 if TYPE_CHECKING:
     from agentcli.providers.accounts import Accounts
@@ -75,6 +76,8 @@ class Models:
     """The accounts of the run."""
     connected: list[Connected] = field(default_factory=list)
     """Models connected so far: reused, and closed at the end."""
+    logins: tuple[Path, Path] | None = None
+    """Folders of the stored logins and of their locks; None if none is renewed."""
 
     @property
     def providers(self) -> Mapping[str, ProviderSettings]:
@@ -176,8 +179,18 @@ class Models:
             gates=self.gates,
             attended=self.attended,
             passes_on=partial(_passed_on, accounts, spec.provider),
+            renewed=self._renewed(settings or BUILT_IN[spec.provider]) if self.logins else None,
         )
         return Connected(model, spec, settings, retry, self.env)
+
+    def _renewed(self, settings: ProviderSettings) -> Callable[[], str] | None:
+        """Return what renews the key of a stored login; None for any other key."""
+        if self.logins is None or not is_plan(settings) or key_variable(settings, self.env) not in self.stored:
+            return None
+        from agentcli.providers.logins import issuer_of, renewal
+
+        entry = entry_of(settings.name, self.accounts.current if self.accounts else "")
+        return renewal(*self.logins, entry, issuer_of(settings, self.env))
 
     def defers(self, spec: ModelSpec) -> bool:
         """Return True if this model loads tools found by a search.
@@ -322,6 +335,7 @@ class ModelSource:
             self._attended,
             self.accounts.now,
             self._connected,
+            (project.dirs.config, project.dirs.state),
         )
 
     def _environment(self) -> Mapping[str, str]:

@@ -16,7 +16,7 @@ from agentcli.core.text.words import instead
 from agentcli.providers.platforms import PLATFORMS, vendor_id
 from agentcli.providers.provider import Provider
 from agentcli.providers.registry import PROVIDERS
-from agentcli.providers.settings import BUILT_IN, ProviderSettings, is_vendor
+from agentcli.providers.settings import BUILT_IN, ProviderSettings, is_plan, is_vendor
 
 ALIASES: Mapping[str, str] = MappingProxyType(
     {alias: name for provider in PROVIDERS.values() for alias, name in provider.aliases.items()}
@@ -57,6 +57,8 @@ def spec(
     if not is_vendor(known[found.provider]):
         # Other platforms may lack them; an override may set them.
         found = replace(found, context_editing=False, compacts_from=0, search_price=None)
+    if is_plan(known[found.provider]):
+        found = replace(found, prices=Prices())  # a subscription pays for it
     if known[found.provider].wire == "chat":
         found = replace(found, compacts_from=0, search_price=None)
     dateless = undated(found.id)

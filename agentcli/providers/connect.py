@@ -26,6 +26,7 @@ from agentcli.providers.settings import (
     base_url,
     base_url_places,
     credentials,
+    is_plan,
     key_variables,
     needs_key,
 )
@@ -50,6 +51,7 @@ def connect(
     attended: bool = False,
     passes_on: Callable[[ModelError], bool] = lambda _: False,
     minimal: bool = False,
+    renewed: Callable[[], str] | None = None,
 ) -> Model:
     """Make a Model for `spec` that retries, and continues without capabilities that its endpoint lacks.
 
@@ -59,7 +61,8 @@ def connect(
 
     `attended` means that a person may start a local server. If the provider refuses requests, all processes with the
     same folder `gates` space theirs. Errors that `passes_on` are not retried: another account takes over. With
-    `minimal`, its requests contain only fields that every server accepts.
+    `minimal`, its requests contain only fields that every server accepts. `renewed` returns a valid key before each
+    request, for a key that expires.
 
     Raises CredentialsError if a required key is missing, and InputError for an unknown provider or script. Raises
     ConfigError for an invalid base URL.
@@ -73,7 +76,14 @@ def connect(
     require_sdk(provider, spec, settings.platform)
     key = _key(settings, env)
     url = _url(settings, env)
-    model = _imported(provider.adapter)(spec, settings, key, url)
+    adapter = _imported(provider.adapter)
+    model: WireModel
+    if renewed is not None and key is not None:
+        from agentcli.providers.renewing import RenewingModel
+
+        model = RenewingModel(lambda key: adapter(spec, settings, key, url), key, renewed)
+    else:
+        model = adapter(spec, settings, key, url)
     if not provider.takes_key:
         return RetryingModel(model, retry)
 
@@ -155,6 +165,8 @@ def _imported(adapter: str) -> Adapter:
 
 
 def _how_to_set(settings: ProviderSettings) -> str:
+    if is_plan(settings):
+        return f"Not logged in to {settings.name}. Run `agentcli auth login {settings.name}`."
     names = (
         " or ".join(key_variables(settings))
         or f"`api_key_env` in [providers.{settings.name}] and the variable it names"

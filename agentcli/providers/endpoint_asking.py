@@ -187,7 +187,7 @@ def models(listed: Sequence[Any], most: int) -> tuple[dict[str, Stated], int, in
 def _name(entry: Any) -> str | None:
     if not isinstance(entry, Mapping):
         return None
-    name = entry.get("model_name") or entry.get("id") or entry.get("name")
+    name = entry.get("model_name") or entry.get("id") or entry.get("slug") or entry.get("name")
     if not isinstance(name, str):
         return None
     name = name.removeprefix("models/")
@@ -196,12 +196,13 @@ def _name(entry: Any) -> str | None:
 
 
 def _converses(entry: Mapping[str, Any]) -> bool:
-    """Return False for a model with another stated purpose, such as embeddings."""
+    """Return False for a model with another stated purpose, such as embeddings, or that is hidden from people."""
     mode = _table(entry.get("model_info")).get("mode")
     outputs = _table(entry.get("architecture")).get("output_modalities")
     methods = entry.get("supportedGenerationMethods")
     return (
-        (not isinstance(mode, str) or mode in _CHATS)
+        entry.get("visibility", "list") == "list"
+        and (not isinstance(mode, str) or mode in _CHATS)
         and (not isinstance(outputs, list) or "text" in outputs)
         and (not isinstance(methods, list) or _GENERATES in methods)
     )

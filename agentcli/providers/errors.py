@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from agentcli.core.errors import Cause, ModelError
 from agentcli.providers.http import scrubbed
 from agentcli.providers.registry import PROVIDERS
-from agentcli.providers.settings import ProviderSettings, key_variable, key_variables
+from agentcli.providers.settings import ProviderSettings, is_plan, key_variable, key_variables
 
 CURES: Mapping[Cause, str] = {
     "auth": " Check the API key.",
@@ -112,7 +112,7 @@ def key_refused(error: ModelError, settings: ProviderSettings, env: Mapping[str,
     verb = "denied access with" if error.status == 403 else "rejected"
     if used in stored:
         said = f"{vendor} {verb} the stored key ({error.brief})."
-        cure = f"Run `agentcli auth set {settings.name}`."
+        cure = f"Run `agentcli auth {'login' if is_plan(settings) else 'set'} {settings.name}`."
     elif used:
         said = f"{vendor} {verb} the key in {used} ({error.brief})."
         cure = f"Fix {used} or run `agentcli auth set {settings.name}`."

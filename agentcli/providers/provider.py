@@ -27,7 +27,7 @@ class Preset:
     """A server of a known program or service.
 
     `key_variable` is the environment variable of its key, empty for a local server. `start` is the command that starts
-    a local server. `key_site` is the site that makes keys.
+    a local server. `key_site` is the site that makes keys. `plan`: requests use a person's subscription, by a login.
     """
 
     name: str
@@ -36,6 +36,7 @@ class Preset:
     key_variable: str = ""
     start: str = ""
     key_site: str = ""
+    plan: bool = False
 
     @property
     def is_local(self) -> bool:

@@ -76,22 +76,30 @@ _BODY = 100_000
 """Maximum bytes of an answer that are read."""
 
 
+class ErrorStatus(OSError):
+    """A server answered with the status of an error; `body` is the beginning of its text."""
+
+    def __init__(self, status: int, reason: str, body: bytes) -> None:
+        super().__init__(f"it answered {status} {reason}".rstrip())
+        self.status, self.body = status, body
+
+
 def fetched(request: urllib.request.Request, seconds: float, most: int = _BODY, *, redirects: bool = False) -> bytes:
     """Return the first bytes of a response, which arrives within so many seconds.
 
-    Raises OSError or HTTPException; the response of an HTTPError is closed.
+    Raises OSError, of which ErrorStatus is one, or HTTPException.
     """
 
     def read() -> bytes:
         opener = urllib.request.build_opener(*([] if redirects else [NoRedirect]))
-        with opener.open(request, timeout=seconds) as reply:
-            return bytes(reply.read(most))
+        try:
+            with opener.open(request, timeout=seconds) as reply:
+                return bytes(reply.read(most))
+        except urllib.error.HTTPError as error:
+            with error:
+                raise ErrorStatus(error.code, str(error.reason), error.read(_BODY)) from None
 
-    try:
-        return within(seconds, read)
-    except urllib.error.HTTPError as error:
-        error.close()
-        raise
+    return within(seconds, read)
 
 
 def bare(url: str) -> str:

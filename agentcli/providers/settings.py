@@ -55,7 +55,14 @@ class ProviderSettings:
 BUILT_IN: Mapping[str, ProviderSettings] = MappingProxyType(
     {kind: ProviderSettings(kind, kind) for kind in PROVIDERS}
     | {
-        name: ProviderSettings(name, kind, base_url=preset.base_url, api_key_env=preset.key_variable, counting=False)
+        name: ProviderSettings(
+            name,
+            kind,
+            base_url=preset.base_url,
+            api_key_env=preset.key_variable,
+            counting=False,
+            wire="responses" if preset.plan else "",
+        )
         for name, (kind, preset) in PRESETS.items()
     }
 )
@@ -96,6 +103,11 @@ def address(settings: ProviderSettings, env: Mapping[str, str]) -> str:
 def is_vendor(settings: ProviderSettings) -> bool:
     """Return True for the vendor's own provider on its own platform, at any address."""
     return settings.name == settings.kind and not settings.platform
+
+
+def is_plan(settings: ProviderSettings) -> bool:
+    """Return True for a provider whose requests use a person's subscription: its key comes from a login and expires."""
+    return settings.name in PRESETS and PRESETS[settings.name][1].plan
 
 
 def base_url_variable(settings: ProviderSettings) -> str:

@@ -17,6 +17,8 @@ from agentcli.system.locked_file import update
 Place = Literal["keyring", "file"]
 SERVICE = "agentcli"
 """The keyring's service name for the keys."""
+_LOGIN = "login:"
+"""Prefix of a stored login, which is JSON; its `access_token` is the key."""
 
 
 _ACCOUNT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
@@ -72,6 +74,21 @@ class KeyStore:
         entry = self._entries().get(provider)
         return "" if entry is None else _key_of(provider, entry)
 
+    def login(self, provider: str) -> Mapping[str, Any]:
+        """Return a stored login, whose key expires and is renewed; empty if none is stored."""
+        entry = self._entries().get(provider)
+        return _login_in("" if entry is None else _text_of(provider, entry))
+
+    def set_login(self, provider: str, login: Mapping[str, Any]) -> Place:
+        """Store a login and return its place."""
+        return self.set(provider, _LOGIN + json.dumps(dict(login)))
+
+    def secrets(self) -> Sequence[str]:
+        """Return every stored text that no output may contain: the keys of all accounts, and the tokens of logins."""
+        texts = [_text_of(name, entry) for name, entry in self._entries().items()]
+        tokens = [login[name] for login in map(_login_in, texts) for name in login if name.endswith("_token")]
+        return [text for text in (*texts, *tokens) if text and not text.startswith(_LOGIN)]
+
     def set(self, provider: str, key: str) -> Place:
         """Store a key and return its place."""
         in_keyring = _to_keyring(provider, key)
@@ -105,7 +122,22 @@ class KeyStore:
 
 
 def _key_of(provider: str, entry: Mapping[str, str]) -> str:
+    text = _text_of(provider, entry)
+    return str(_login_in(text).get("access_token", "")) if text.startswith(_LOGIN) else text
+
+
+def _text_of(provider: str, entry: Mapping[str, str]) -> str:
     return entry.get("key") or _from_keyring(provider)
+
+
+def _login_in(text: str) -> Mapping[str, Any]:
+    if not text.startswith(_LOGIN):
+        return {}
+    try:
+        read = json.loads(text.removeprefix(_LOGIN))
+    except ValueError:
+        return {}
+    return read if _is_table(read) else {}
 
 
 def _is_table(value: object) -> bool:

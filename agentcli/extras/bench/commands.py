@@ -180,7 +180,7 @@ def export(name: str, folder: Path | None, keep_secrets: bool) -> None:
     """Write a run as logs of Inspect AI."""
     dirs = app_dirs()
     out = find(name, dirs)
-    redactor = Redactor((*known_secrets(os.environ), *KeyStore(dirs.config).keys().values()))
+    redactor = Redactor((*known_secrets(os.environ), *KeyStore(dirs.config).secrets()))
     for path in write_logs(out, folder or out / "inspect", str if keep_secrets else redactor):
         say(str(path))
     for note in () if keep_secrets else redactor.notes():

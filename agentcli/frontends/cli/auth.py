@@ -37,13 +37,13 @@ def set_key(
 
 @app.command("login")
 def log_in(
-    provider: Annotated[str, typer.Argument(metavar="PROVIDER", help="openrouter")],
+    provider: Annotated[str, typer.Argument(metavar="PROVIDER", help="chatgpt, openrouter")],
     account: Account = "",
 ) -> None:
     """Log in to a provider in your browser.
 
     The key that it gives is stored as by `set`. Over ssh, paste the address that the browser ends at.
-    For providers without a login, this says where to make a key.
+    With chatgpt, requests use your ChatGPT plan. For providers without a login, this says where to make a key.
     """
     from agentcli.frontends.cli import stored_keys
 

@@ -77,7 +77,7 @@ def export(
     for note in session.notes:
         aside(note)
     kept = asked.keep_secrets
-    secrets = (*known_secrets(context.env), *KeyStore(context.dirs.config).keys().values()) if not kept else ()
+    secrets = (*known_secrets(context.env), *KeyStore(context.dirs.config).secrets()) if not kept else ()
     redactor = None if kept else Redactor(secrets)
     if asked.format in AGENTS:
         _for_agent(context, session, asked, redactor)

@@ -1,4 +1,7 @@
-"""Sign in to a provider in the browser, by the way that it documents for other programs: OpenRouter's, with PKCE."""
+"""Sign in to a provider in the browser, by the way that it documents for other programs: OpenRouter's, with PKCE.
+
+ChatGPT's is in `plan_login`. The reasons why others have none are here.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ import asyncio
 import hashlib
 import json
 import secrets
-import urllib.error
 import urllib.request
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
@@ -17,7 +19,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from agentcli import __version__
 from agentcli.core.errors import InputError, in_words
 from agentcli.core.sanitise import safe_line
-from agentcli.providers.reachability import bare, fetched
+from agentcli.providers.reachability import ErrorStatus, bare, fetched
 from agentcli.providers.registry import PRESETS, PROVIDERS
 from agentcli.providers.settings import ProviderSettings, address
 from agentcli.system.browser_login import LOGIN_SECONDS, Pasted, answer, listen, pasted_in, show
@@ -28,13 +30,25 @@ KEYS_STAY: Mapping[str, str] = {
     "openrouter": "The key itself is valid until you delete it at openrouter.ai/settings/keys: programs cannot revoke it."
 }
 """The providers that one can sign in to, with what becomes of a removed key."""
-_PLANS = " Claude plans (Pro, Max) may not be used by other programs; see `agentcli help models`."
+_LOGINS = (*KEYS_STAY, "chatgpt")
+"""The providers that one can log in to."""
+_ELSEWHERE: Mapping[str, str] = {
+    "anthropic": (
+        "Claude plans (Pro, Max) may not be used by other programs: `agentcli sessions export SESSION -f claude-code"
+        " --install` hands work to Claude Code."
+    ),
+    "openai": "To use a ChatGPT plan, run `agentcli auth login chatgpt`.",
+    "google": "Google's plans may not be used by other programs. For Vertex AI, run `gcloud auth application-default login`.",
+}
+"""What there is for a vendor's plan, by provider."""
+_UNREGISTERED = ("copilot", "github", "huggingface", "poe", "vercel")
+"""Services that document a login only for programs that their authors have registered there."""
 
 
 def require_login(settings: ProviderSettings) -> None:
     """Raise InputError with where to make a key if a provider documents no login for other programs."""
     name = settings.name
-    if name in KEYS_STAY:
+    if name in _LOGINS:
         return
     preset, vendor = PRESETS[name][1] if name in PRESETS else None, PROVIDERS.get(name)
     title = preset.title if preset else vendor.title if vendor else name
@@ -42,8 +56,18 @@ def require_login(settings: ProviderSettings) -> None:
         raise InputError(f"{title} runs on this machine and needs no key.")
     place = vendor.key_advice[1] if vendor else f"at {preset.key_site}" if preset else "on its site"
     raise InputError(
-        f"agentcli can log in only to {', '.join(KEYS_STAY)}. For {title}, make an API key {place}, then run"
-        f" `agentcli auth set {name}`.{_PLANS if name == 'anthropic' else ''}"
+        f"agentcli can log in only to {' and '.join(_LOGINS)}. For {title}, make an API key {place}, then run"
+        f" `agentcli auth set {name}`. {_ELSEWHERE.get(name, '')}".rstrip()
+    )
+
+
+def why_no_login(name: str) -> str:
+    """Return why there is no login to a well-known service that is no provider; empty for other names."""
+    if name not in _UNREGISTERED:
+        return ""
+    return (
+        f"agentcli can't log in to {name}, which allows that only to programs registered there."
+        " If it has API keys, see `agentcli help models`."
     )
 
 
@@ -113,12 +137,12 @@ def exchanged(root: str, code: str, verifier: str) -> str:
     try:
         request = urllib.request.Request(f"{root}/auth/keys", body, headers)
         answered: Any = json.loads(fetched(request, SECONDS))
-    except urllib.error.HTTPError as error:
-        if error.code == 403:
+    except ErrorStatus as error:
+        if error.status == 403:
             raise InputError(
                 "The login failed: the code is wrong, too old or already used. Run `agentcli auth login` again."
             ) from None
-        raise InputError(f"The login failed: {host} answered {error.code}.") from None
+        raise InputError(f"The login failed: {host} answered {error.status}.") from None
     except OSError as error:
         inner = getattr(error, "reason", None)
         why = in_words(inner if isinstance(inner, OSError) else error)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from getpass import getpass
+from typing import Any
 
 from agentcli.core.errors import UsageError
 from agentcli.core.text.words import one_of
@@ -14,8 +16,9 @@ from agentcli.program.command_line.printing import Column, print_table
 from agentcli.program.keys import checked, try_key
 from agentcli.program.options import Options
 from agentcli.program.program import Program
+from agentcli.providers.catalog import PROVIDER_ALIASES
 from agentcli.providers.registry import PROVIDERS, SERVERS
-from agentcli.providers.settings import BUILT_IN, ProviderSettings, key_variables
+from agentcli.providers.settings import BUILT_IN, ProviderSettings, is_plan, key_variables
 from agentcli.system.key_store import KeyStore, checked_account, entry_of
 
 
@@ -24,6 +27,8 @@ def set_key(provider: str, account: str, untried: bool) -> None:
     account = account and checked_account(account)
     program = program_of(Options())
     settings = _settings(program, provider)
+    if is_plan(settings):
+        raise UsageError(f"{provider} takes no key. Log in: `agentcli auth login {provider}`.")
     if not key_variables(settings):
         raise UsageError(f"Set api_key_env in [providers.{provider}] first: it names the key's variable.")
     key = checked(getpass(f"Key for {provider} (hidden): ") if sys.stdin.isatty() else sys.stdin.read())
@@ -34,19 +39,29 @@ def set_key(provider: str, account: str, untried: bool) -> None:
 
 def sign_in(provider: str, account: str) -> None:
     """Log in to a provider in the browser, and store the key that it gives."""
-    from agentcli.frontends.cli.signing_in import new_key, require_login
+    from agentcli.frontends.cli.signing_in import new_key, require_login, why_no_login
 
     account = account and checked_account(account)
     program = program_of(Options())
+    provider = PROVIDER_ALIASES.get(provider, provider)
+    if provider not in _providers(program) and (why := why_no_login(provider)):
+        raise UsageError(why)
     settings = _settings(program, provider)
     require_login(settings)
-    _store(program, settings, account, checked(new_key(settings, program.given_env, say)))
+    if not is_plan(settings):
+        _store(program, settings, account, checked(new_key(settings, program.given_env, say)))
+        return
+    from agentcli.frontends.cli.plan_login import USAGE, signed_in
+
+    _store(program, settings, account, signed_in(settings, program.given_env, program.dirs.state, account, say))
+    say(f"Requests to {provider}/MODEL use your ChatGPT plan. See and limit that at {USAGE}.")
 
 
-def _store(program: Program, settings: ProviderSettings, account: str, key: str) -> None:
+def _store(program: Program, settings: ProviderSettings, account: str, key: str | Mapping[str, Any]) -> None:
     provider = settings.name
     store = KeyStore(program.dirs.config)
-    place = store.set(entry_of(provider, account), key)
+    entry = entry_of(provider, account)
+    place = store.set(entry, key) if isinstance(key, str) else store.set_login(entry, key)
     named = f"{provider}, account {account}," if account else provider
     say(f"Stored the key for {named} in {'the keyring' if place == 'keyring' else store.path}.")
     if not account and (found := [name for name in key_variables(settings) if program.given_env.get(name)]):
@@ -71,11 +86,20 @@ def list_keys() -> None:
 def remove_key(provider: str, account: str) -> None:
     """Remove a stored key."""
     program = program_of(Options())
-    KeyStore(program.dirs.config).remove(entry_of(provider, account))
+    store, entry = KeyStore(program.dirs.config), entry_of(provider, account)
+    login = store.login(entry)
+    store.remove(entry)
     say(f"Removed the key for {provider}{account and f', account {account}'}.")
     from agentcli.frontends.cli.signing_in import KEYS_STAY
 
-    if provider in KEYS_STAY:
+    if login:
+        from agentcli.providers.logins import revoke
+
+        if revoke(login):
+            say("The service has ended the login.")
+        else:
+            print("note: the service did not confirm the end of the login. End it in its settings.", file=sys.stderr)
+    elif provider in KEYS_STAY:
         say(KEYS_STAY[provider])
 
 

@@ -23,6 +23,8 @@ _BY_CODE: Mapping[str, Cause] = {
     "insufficient_quota": "billing",
     "billing_hard_limit_reached": "billing",
     "billing_not_active": "billing",
+    "subscription_sharing_usage_limit_exceeded": "billing",
+    "subscription_sharing_usage_unavailable": "overloaded",
     "rate_limit_exceeded": "rate_limit",
     "rate_limit_error": "rate_limit",
     "requests": "rate_limit",

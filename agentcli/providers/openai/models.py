@@ -130,6 +130,7 @@ PRESETS: tuple[Preset, ...] = (
     Preset("mistral", "Mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", key_site="console.mistral.ai"),
     Preset("groq", "Groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", key_site="console.groq.com"),
     Preset("xai", "xAI", "https://api.x.ai/v1", "XAI_API_KEY", key_site="console.x.ai"),
+    Preset("chatgpt", "ChatGPT", "https://api.openai.com/v1", "CHATGPT_ACCESS_TOKEN", plan=True),
 )  # fmt: skip
 """Presets by name. Each is a provider of that name; a `[providers.<name>]` table changes only the fields that it
 contains.

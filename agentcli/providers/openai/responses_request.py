@@ -11,7 +11,7 @@ from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, T
 from agentcli.core.model import ModelSpec, Request, RequestMessage, ToolSchema
 from agentcli.providers.arguments import BARE
 from agentcli.providers.openai.models import KIND
-from agentcli.providers.settings import ProviderSettings
+from agentcli.providers.settings import ProviderSettings, is_plan
 from agentcli.providers.wire import attachment, fit_to_send, wire_id, wire_name
 
 Json = dict[str, Any]
@@ -56,7 +56,16 @@ def to_wire(request: Request, settings: ProviderSettings) -> Json:
         wire["prompt_cache_key"] = options["session"]
     if settings.extra_body:
         wire["extra_body"] = dict(settings.extra_body)
-    return fit_to_send(wire)
+    return fit_to_send(_for_plan(wire) if is_plan(settings) else wire)
+
+
+def _for_plan(wire: Json) -> Json:
+    """Return a request in the form that a ChatGPT plan accepts: functions as the first item, and no limits."""
+    own = [tool for tool in wire.get("tools", ()) if tool["type"] not in ("function", "custom")]
+    functions = [tool for tool in wire.get("tools", ()) if tool not in own]
+    more = [{"type": "additional_tools", "role": "developer", "tools": functions}] if functions else []
+    kept = {name: value for name, value in wire.items() if name not in ("max_output_tokens", "max_tool_calls", "tools")}
+    return {**kept, "input": [*more, *wire["input"]]} | ({"tools": own} if own else {})
 
 
 def _reasoning(options: Mapping[str, Any]) -> Json:

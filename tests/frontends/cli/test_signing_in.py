@@ -118,7 +118,8 @@ def test_a_pasted_address_or_code_is_read(text: str, means: str) -> None:
             "anthropic",
             "For Anthropic, make an API key for Claude (console.anthropic.com), then run `agentcli auth set anthropic`. Claude plans",
         ),
-        ("groq", "only to openrouter. For Groq, make an API key at console.groq.com, then"),
+        ("openai", "then run `agentcli auth set openai`. To use a ChatGPT plan, run `agentcli auth login chatgpt`."),
+        ("groq", "only to openrouter and chatgpt. For Groq, make an API key at console.groq.com, then"),
         ("ollama", "Ollama runs on this machine and needs no key."),
     ],
 )

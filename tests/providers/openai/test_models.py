@@ -101,7 +101,8 @@ def test_a_preset_needs_a_key_exactly_where_it_is_a_service(name: str) -> None:
     _, preset = PRESETS[name]
     assert needs_key(BUILT_IN[name], {}) == bool(preset.key_variable)
     if preset.key_variable:
-        with pytest.raises(CredentialsError, match=preset.key_variable):
+        cure = f"agentcli auth login {name}" if preset.plan else preset.key_variable
+        with pytest.raises(CredentialsError, match=cure):
             connect(spec(f"{name}/model"), None, {"OPENAI_API_KEY": "never sent elsewhere"})
 
 
