@@ -185,11 +185,21 @@ def _sections(commands: Sequence[Sequence[str]], output: str) -> Sequence[str]:
     """
     shown, begun, at = list[str](), 0, 0
     for index, words in enumerate(commands):
-        said = words[1] if words[0] == "echo" and len(words) == 2 and "$" not in words[1] else ""
-        if len(said) > 1 and (found := output.find(said, at)) >= 0:
-            shown += [output[at:found]] * (index - begun) + [""]
-            begun, at = index + 1, found + len(said)
+        before = commands[index - 1] if index else ()
+        if (mark := _echoed(words, only_shows(before))) and (found := re.compile(mark).search(output, at)):
+            shown += [output[at : found.start()]] * (index - begun) + [""]
+            begun, at = index + 1, found.end()
     return shown + [output[at:]] * (len(commands) - begun)
+
+
+def _echoed(words: Sequence[str], shows: bool) -> str:
+    """Return a pattern for what a command echoes; empty if it may be about the checks before it.
+
+    The exit code of a command that only `shows` what another printed is not that of a check.
+    """
+    said, code, _ = words[1].partition("$?") if words[0] == "echo" and len(words) == 2 else ("", "", "")
+    fixed = len(said) > 1 and "$" not in said and (shows or not code)
+    return re.escape(said) + (r"\d*" if code else "") if fixed else ""
 
 
 def _is_away(folder: str) -> bool:
@@ -326,7 +336,7 @@ _FAILED = re.compile(
 _MAYBE_FAILED = re.compile(r"\b[1-9]\d* errors?\b(?! (?:suppressed|ignored))|✗|✘|✖ [1-9]")
 """Signs of a failure that tests also print about what they test."""
 _CLEAN = re.compile(
-    r"(?im)All checks passed|no issues found|\b0 errors?\b|Success: no issues|✔ No|no (?:lint )?(?:errors|problems|warnings)|Finished `?\w+`? |Compiled successfully|built in [\d.]+|Build completed|exit(?:ed)?(?: ?code| status)?[ :=]+0\b|EXIT[:=_ ]*0\b|rc=0\b"
+    r"(?im)All checks passed|no issues found|\b0 (?:errors?|issues?)\b|Success: no issues|✔ No|no (?:lint )?(?:errors|problems|warnings)|Finished `?\w+`? |Compiled successfully|built in [\d.]+|Build completed|exit(?:ed)?(?: ?code| status)?[ :=]+0\b|EXIT[:=_ ]*0\b|rc=0\b"
 )
 _TROUBLE = re.compile(
     r"(?m)command not found|No such file or directory|^Traceback|^npm ERR!|ELIFECYCLE|error TS\d|^error(?:\[|:)|Error: |^panic:|cannot find module|No module named|exit(?:ed)?(?: ?code| status)?[ :=]+[1-9]|\bFAIL\b|\bfailed\b|Missing script|Permission denied|unrecognized (?:option|arguments)|exit code [1-9]",

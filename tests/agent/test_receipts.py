@@ -64,6 +64,7 @@ RED = Step("pytest -q", 1, "1 failed, 13 passed in 0.1s")
         ("All tests pass.", [EDIT, Step("gh pr checks 7 | head", 0, "test (linux)\tpending\t0")], False, "! Says the tests pass; the last run did not show it"),
         ("All tests pass.", [EDIT, Step("go test ./... | grep FAIL; echo 'no FAIL above'", 0, "no FAIL above")], True, "Tests: passed, after the last edit"),
         ("The build passes.", [EDIT, Step("go build | head; echo '== run'; ./tool | head", 0, "== run\nError: no terminal")], True, "Build: passed, after the last edit"),
+        ("Lint is clean.", [EDIT, Step("ruff check | tail -1; go test | grep -v ok; echo \"exit: $?\"", 0, "0 issues.\nexit: 1")], True, "Lint: passed, after the last edit"),
         ("All tests pass.", [EDIT, GREEN, Step(edited=".gitignore")], True, "Tests: 14 passed, after the last edit"),
         ("Fixed.", [DOCS], None, ""),
         ("I changed the cart.", [EDIT], None, ""),
