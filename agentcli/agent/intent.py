@@ -34,7 +34,7 @@ LANGUAGES = {
         rf"(?:(?:please|kindly|now|then|also|next|first|and|so|ok|okay|yes|yeah|just|instead|can you|could you|would you|will you|you (?:should|must|need to|have to)|"
         rf"we (?:should|must|need to)|let['’]?s|i(?:['’]d like| want| need) you to|i want to|go ahead and|try to|help me(?: to)?),?\s+)*"
         rf"(?:(?:{_VERBS})\b|(?:write|create|make|build|generate|document)\b{_ARTEFACT})",
-        r"(?:(?:and|now|next|then|first|so|ok|okay|alright),?\s+)*(?:I(?:['’]ll| will| am going to|['’]m going to)|let me|let['’]s)\b",
+        r"(?:(?:and|now|next|then|first|so|ok|okay|alright),?\s+)*(?:I(?:['’]ll| will| am going to|['’]m going to| need to)|let me|let['’]s)\b",
     ),
     "German": Language(
         r"(?:bitte\s+)?(?:behebe?|repariere|korrigiere|ändere|änder|ergänze|füge?|implementiere|entferne|lösche|ersetze|benenne|verschiebe|"
@@ -101,13 +101,19 @@ _TO_A_PERSON = r"(?i)\byou(?:['’]\w+)?\b"
 
 It offers or explains; it announces no step.
 """
+_WHOLE = 1_000
+"""Characters up to which a task is read whole: a longer one has instructions, logs and files in it."""
+_SPOKEN = 2
+"""Paragraphs read at each end of a longer task."""
 _READ = 2_000
-"""Characters read at each end of a task: a long one has logs and files in its middle."""
+"""Characters read of each of these paragraphs."""
+_MATERIAL = r"(?ms)^[^\S\n]*```.*?(?:^[^\S\n]*```|\Z)|^[^\S\n]*(?:[>|<{}+@]|-{2,}|[-+](?:\t| {2,})|\d+[→\t:]).*?$"
+"""Lines of a longer task that nobody speaks: code, quotes, tables, differences, numbered lines of files."""
 
 
 def orders_change(task: str) -> bool:
     """Return True if a task asks for a change."""
-    said = task if len(task) <= 2 * _READ else f"{task[:_READ]}\n{task[-_READ:]}"
+    said = task if len(task) <= _WHOLE else _spoken(task)
     if re.search(_LOOK_ONLY, said):
         return False
     pattern = _any("orders")
@@ -115,6 +121,14 @@ def orders_change(task: str) -> bool:
     orders = [bool(pattern.match(clause)) for clause in clauses]
     asks = said.rstrip().endswith(("?", "？"))
     return any(orders) and not (asks and not orders[-1])
+
+
+def _spoken(task: str) -> str:
+    """Return the paragraphs of a long task in which its author speaks: its first and last ones."""
+    plain = re.sub(_MATERIAL, "", task)
+    paragraphs = [part.strip()[:_READ] for part in re.split(r"\n\s*\n", plain) if part.strip()]
+    ends = paragraphs[:_SPOKEN] + paragraphs[max(_SPOKEN, len(paragraphs) - _SPOKEN) :]
+    return "\n".join(ends)
 
 
 def announces(text: str, *, anywhere: bool = False) -> bool:
@@ -125,9 +139,16 @@ def announces(text: str, *, anywhere: bool = False) -> bool:
     plain = text.strip().rstrip("*_ ")
     if not plain:
         return False
-    paragraph = plain.rpartition("\n\n")[2] if anywhere else plain
+    paragraph = _last_said(plain) if anywhere else plain
     sentences = [sentence for sentence in re.split(_SENTENCE_END, paragraph) if sentence.strip()]
     return any(map(_announces, sentences if anywhere else sentences[-1:])) or plain.endswith((":", "："))
+
+
+def _last_said(text: str) -> str:
+    """Return the last paragraph; of a list, with the paragraph that begins it, unless that asks something."""
+    before, _, last = text.rpartition("\n\n")
+    lead = before.rpartition("\n\n")[2] if re.match(r"(?:[-*•]|\d+[.)])\s", last) else ""
+    return f"{lead}\n{last}" if lead and "?" not in lead else last
 
 
 def _announces(sentence: str) -> bool:

@@ -66,6 +66,7 @@ TASKS = {
     "Japanese": "cart.py の割引を修正してください。",
     "Korean": "cart.py의 할인을 고쳐줘.",
     "a polite question": "Could you fix the discount in cart.py?",
+    "a long report": "The discount in cart.py is wrong: fix it.\n\n" + "12: price(2) -> 4\n\nIt was 1.6.\n\n" * 60,
     "a list": "Two things for cart.py:\n1. Rename the function `price`\n2. Update its callers",
 }
 
@@ -117,6 +118,16 @@ TRUE = {
     "a review": ("Review cart.py.", [say("", READ), say("1. `price` doubles.\n2. No test.")]),
     "a proposal": ("Fix the price next; what would you propose?", [say("I would halve it.")]),
     "a reading only": ("Find out how to fix cart.py, but do not change anything.", [say("Halve the factor.")]),
+    "a review by long instructions": (
+        "You review changes. Report what you find.\n\n## Input\n\n**Commit hash**: none\n\nUpdate: none\n\n"
+        + "> Fix the login.\n" * 60
+        + "\nAdd no praise.\n\nBe short.\n\nName each file.",
+        [say("", READ), say("No bug found.")],
+    ),
+    "an opinion on a quoted change": (
+        "What do you think of this?\n\n" + "-   delete(state, name)\n" * 60,
+        [say("", READ), say("It is right.")],
+    ),
     "a text": ("Write a haiku about carts.", [say("Wheels turn, coins fall down")]),
 }
 
@@ -152,6 +163,13 @@ def test_a_reading_command_is_no_deed_even_if_a_rule_allows_all_commands(tmp_pat
     script = [say("", LOOK), say("Done. The discount is fixed.")]
     session = open_session(tmp_path, script, mode="ask", attended=False, rules=parse_rules(allow=["bash"]))
     assert ended(say_to(session, TASK)).ending == "incomplete"
+
+
+def test_a_plan_before_a_list_is_an_announcement_even_if_nothing_was_ordered(tmp_path: Path) -> None:
+    script = [say("", READ), say("The factor is wrong. I need to:\n\n1. Halve it\n2. Add a test")]
+    assert run(tmp_path, script, "The total is wrong.")[0].ending == "incomplete"
+    script = [say("", READ), say("It is wrong. Want me to mend it? I'll start with:\n\n1. The factor")]
+    assert run(tmp_path, script, "Why is the total wrong?")[0].ending == "done"
 
 
 def test_in_plan_mode_a_plan_is_the_result(tmp_path: Path) -> None:
