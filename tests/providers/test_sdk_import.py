@@ -97,6 +97,22 @@ print(fragile.LIMIT, fragile.beta.LIMIT)
     assert run(program) == "3 3"
 
 
+def test_no_garbage_is_looked_for_during_an_import_and_a_program_keeps_its_choice(tmp_path):
+    (tmp_path / "large.py").write_text("kept = [[] for _ in range(100_000)]\n")
+    program = f"""
+import gc, sys; sys.path.insert(0, {str(tmp_path)!r})
+from agentcli.providers.sdk_import import import_partly
+searches, sys.kept = [], True
+gc.callbacks.append(lambda *_: searches.append(not hasattr(sys.modules.get("large", sys), "kept")))
+import_partly(["large"], [])
+print(any(searches), gc.isenabled())
+gc.disable()
+import_partly(["large"], [])
+print(gc.isenabled())
+"""
+    assert run(program).split() == ["False", "True", "False"]
+
+
 def test_other_modules_may_be_imported_while_one_is_looked_for(tmp_path):
     package = tmp_path / "fragile"
     package.mkdir()
