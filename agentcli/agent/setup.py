@@ -25,7 +25,7 @@ from agentcli.core.on_demand import OnDemand
 from agentcli.core.record import Mode, Settings
 from agentcli.core.tool import NO_SANDBOX, Boxed, CommandSandbox, RunTool, Tool, ToolLimits, Traits, Wrap
 from agentcli.permissions.denied.files import Hidden
-from agentcli.permissions.paths import Workspace
+from agentcli.permissions.paths import Exposed, Workspace
 from agentcli.permissions.rules import Rule, Rules
 from agentcli.tools.jobs import Jobs
 
@@ -150,10 +150,10 @@ class Permissions:
     """The timed rules of this run's flags."""
     trusted: bool = False
     """True if the user trusts the folder: calls that touch subfolders bring their instruction files."""
-    sandboxes: Callable[[Mode, Hidden, bool], Sandboxes] = lambda *_: Sandboxes()
+    sandboxes: Callable[[Mode, Hidden, bool, Exposed], Sandboxes] = lambda *_: Sandboxes()
     """Sandboxes of commands in a mode, with the paths hidden from them.
 
-    The last argument is true for a command that must not run outside.
+    The third argument is true for a command that must not run outside. The last is what it sees outside the workspace.
     """
     sandbox: str = ""
     """State of the sandbox, one word for the status line."""

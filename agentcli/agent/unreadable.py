@@ -16,7 +16,7 @@ from agentcli.core.text.words import plural
 from agentcli.core.tool import Boxed, CommandSandbox, Wrap
 from agentcli.permissions.denied.files import NOTHING, denial_of, paths_named, reading_denials
 from agentcli.permissions.git_config import repository
-from agentcli.permissions.paths import resolved
+from agentcli.permissions.paths import EXPOSED_NOTHING, resolved
 from agentcli.permissions.rules import Rule, Rules
 
 _SECTION = re.compile(r"(?m)^(?=diff --)")
@@ -105,7 +105,7 @@ def shared_sandboxes(command: str, rules: Rules, mode: Mode, setup: SessionSetup
     """Return the sandboxes of the mode for such a command."""
     denials = reading_denials(rules.deny, setup.tools.traits)
     if not denials:
-        return setup.permissions.sandboxes(mode, NOTHING, False)
+        return setup.permissions.sandboxes(mode, NOTHING, False, EXPOSED_NOTHING)
     from agentcli.permissions.denied.commands import judge_reading, named_by
     from agentcli.permissions.shell.command_line import analyse
 
@@ -113,7 +113,7 @@ def shared_sandboxes(command: str, rules: Rules, mode: Mode, setup: SessionSetup
     denial = judge_reading(line, denials, setup.workspace)
     if rule := named_by(line, denials, setup.workspace) or denial.rule:
         raise InputError(f"{_forbidden(rule)}, and the model would see it. !!{command} shows it only to you.")
-    sandboxes = setup.permissions.sandboxes(mode, denial.hidden, False)
+    sandboxes = setup.permissions.sandboxes(mode, denial.hidden, False, EXPOSED_NOTHING)
     if denial.instead is None:
         return sandboxes
     note = f"[left out of what git shows, by deny rules: {', '.join(denial.left_out)}]"

@@ -280,6 +280,8 @@ class CommandSandbox:
     """The remaining wrapper of a command that runs again outside the sandbox."""
     unseen: Callable[[str], bool] = lambda _: False
     """Returns True if a path leads to something in the home folder that the sandbox hides."""
+    nameable: Callable[[str], bool] = lambda _: False
+    """Returns True if the sandbox would show a hidden path to a command that names it."""
     refused_hosts: Callable[[], Sequence[str]] = tuple
     """Returns why hosts were refused since the last call, but for those that the user does not allow."""
     fetches: Callable[[str], bool] = lambda _: False

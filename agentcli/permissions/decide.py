@@ -16,7 +16,7 @@ from agentcli.core.record import Mode
 from agentcli.core.tool import LinePart, Traits
 from agentcli.permissions.denied.files import NOTHING, Hidden
 from agentcli.permissions.facts import ONLY_READS, CallFacts, Offers, by_file, facts_of
-from agentcli.permissions.paths import Workspace
+from agentcli.permissions.paths import EXPOSED_NOTHING, Exposed, Workspace
 from agentcli.permissions.rules import Rules
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ class Decision:
     """Explains each command of a line; only needed for a question."""
     contained: bool = False
     """True for a command that may run only because the sandbox contains it, so it must not run outside."""
+    exposed: Exposed = EXPOSED_NOTHING
+    """What the sandbox of such a command shows of the world outside the workspace."""
 
     widen: Callable[[], tuple[Path, ...]] = field(default=tuple, compare=False, repr=False)
     """Finds the folders that would answer the question if they were in the workspace; only needed for a question."""
@@ -86,6 +88,11 @@ def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode
         return _together([decide(each, tools, rules, mode, workspace) for each in calls])
     nature = facts_of(call, tools, rules, workspace)
     decision = _decided(nature, mode, workspace)
+    tried = decision.contained or decision.decision != "allow"
+    if tried and workspace.exposes and nature.line and decision.rule.startswith(("mode ", "protected path")):
+        seen = _exposing(call, nature.line, tools, rules, mode, workspace)
+        if seen is not None:
+            return seen
     boxed = nature.line is not None and _boxed(decision, workspace)
     if nature.unproven and decision.decision != "deny" and not boxed:
         decision = Decision("ask", "deny rules", nature.unproven, unsaved=nature.unproven)
@@ -95,6 +102,28 @@ def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode
         instead=instead, left_out=nature.left_out, explains=nature.line.explained if nature.line else tuple,
         widen=_widen(call, nature, tools, rules, mode, workspace) if only_mode_asks(decision) else tuple,
     )  # fmt: skip
+
+
+def _exposing(
+    call: ToolCall, line: CommandLine, tools: Mapping[str, Traits], rules: Rules, mode: Mode, workspace: Workspace
+) -> Decision | None:
+    """Return the decision on a command that the sandbox contains if it shows the paths outside that the command names.
+
+    Return None if it would still ask, or could send what it reads.
+    """
+    if not (paths := line.read_outside) or line.may_send or line.links_outside:
+        return None
+    from agentcli.permissions.exposed import exposed_for, told  # only for a command that names other folders
+
+    exposed = exposed_for(paths, workspace, git=line.calls_git, contents=line.shows_history)
+    if exposed is None:
+        return None
+    wider = replace(workspace, exposes=False, exposed=exposed)
+    decision = decide(call, tools, rules, mode, wider)
+    if decision.decision != "allow" or not _boxed(decision, workspace):
+        return None
+    why = "every command only reads" if decision.rule == "read-only" else decision.why
+    return replace(decision, exposed=exposed, why=f"{why}; outside the workspace it sees only {told(exposed)}")
 
 
 def only_mode_asks(decision: Decision) -> bool:

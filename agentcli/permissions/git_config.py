@@ -192,6 +192,11 @@ def tracked_secrets(index: Path) -> list[str]:
     return [path for path, _ in _entries(data) if ".env" in path.casefold()]
 
 
+def tracked(folder: Path) -> list[str]:
+    """Return the paths in the index of the repository around a folder. Raise ValueError for an unreadable index."""
+    return [path for place in repository(folder) for path, _ in _entries(_index_data(place / "index"))]
+
+
 def _index_data(index: Path) -> bytes:
     if not index.is_file():
         return b""

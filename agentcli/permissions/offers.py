@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agentcli.permissions.allowing import away, uncovered
+from agentcli.permissions.exposed import OF_PROGRAMS, OF_THE_SYSTEM
 from agentcli.permissions.paths import Workspace, resolved
 from agentcli.permissions.rules import SANDBOX, parse_rule, parse_rules, paths_shown, reading_scope
 from agentcli.permissions.shell.command_line import CommandLine
 from agentcli.permissions.shell.effects.covered import leads_away
 from agentcli.permissions.shell.effects.harmless_values import Assignments, leading
 from agentcli.permissions.shell.effects.prefixes import local_requests, script_of, whole_program, wider
-from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.syntax.parse import Command
 from agentcli.system import probe
 
@@ -101,8 +101,8 @@ def _folder_around(path: Path, workspace: Workspace) -> Path | None:
         return None
     home = next((home for home in homes if folder.is_relative_to(home)), None)
     below = folder.relative_to(home).parts if home is not None else folder.parts[2:]
-    system = home is None and folder.parts[1] in _OF_THE_SYSTEM
-    hidden = any(part.startswith(".") or part in _OF_PROGRAMS for part in below)
+    system = home is None and folder.parts[1] in OF_THE_SYSTEM
+    hidden = any(part.startswith(".") or part in OF_PROGRAMS for part in below)
     if not below or hidden or system or any(folder.is_relative_to(place) for place in map(resolved, workspace.own)):
         return None
     try:
@@ -113,12 +113,6 @@ def _folder_around(path: Path, workspace: Workspace) -> Path | None:
 
 _MOST_FOLDERS = 3
 """Maximum folders that one answer adds to the workspace."""
-_OF_THE_SYSTEM = word_set(
-    "bin boot dev etc lib lib32 lib64 libx32 nix opt proc run sbin snap sys usr var System Library Applications cores root"
-)
-"""Folders of the root in which no person works."""
-_OF_PROGRAMS = word_set("Library AppData snap")
-"""Folders of a home folder in which programs keep their settings."""
 
 
 def _changing(line: CommandLine) -> Iterator[tuple[int, Command]]:

@@ -48,6 +48,17 @@ class UndoCover:
 
 
 @dataclass(frozen=True, slots=True)
+class Exposed:
+    """Resolved paths outside the workspace that the sandbox of one command shows read-only, except for `hidden`."""
+
+    paths: tuple[Path, ...] = ()
+    hidden: tuple[Path, ...] = ()
+
+
+EXPOSED_NOTHING = Exposed()
+
+
+@dataclass(frozen=True, slots=True)
 class Workspace:
     """Folders in which the agent works: `cwd`, the workspace `roots` (only cwd if empty), and the user's own folders.
 
@@ -76,6 +87,10 @@ class Workspace:
     """
     gated: bool = False
     """True if commands in the sandbox reach hosts that are allowed, through a proxy."""
+    exposes: bool = False
+    """True if the sandbox can show a command paths outside the roots that it names, without what is private there."""
+    exposed: Exposed = EXPOSED_NOTHING
+    """What the sandbox of the judged command shows so."""
     undo: UndoCover | None = None
     """Extent of /undo; None if nothing is restored."""
     destroys: bool = False
@@ -128,8 +143,14 @@ def impossible(path: str) -> str:
 
 
 def resolved(path: Path | str) -> Path:
-    """Return the path with every existing link followed. Raise ValueError for a path that no system call accepts."""
-    return follow(os.fspath(path))
+    """Return the path with every existing link followed, except for links of processes that may not be read.
+
+    Raise ValueError for a path that no system call accepts.
+    """
+    try:
+        return follow(os.fspath(path))
+    except PermissionError:
+        return Path(os.path.abspath(path))
 
 
 def repositories(workspace: Workspace) -> tuple[Path, ...]:
@@ -250,12 +271,23 @@ def is_installed(target: Path, workspace: Workspace) -> bool:
     return readable and (_is_below(str(target), PROGRAM_FOLDERS) or _is_below(str(target), workspace.installed()))
 
 
+def is_exposed(target: Path | None, workspace: Workspace, *, hidden: bool = False) -> bool:
+    """Return True if the sandbox of the judged command shows a resolved path because the command names it.
+
+    With `hidden`, a path that looks empty there counts, too.
+    """
+    exposed = workspace.exposed
+    if target is None or not _is_below(str(target), exposed.paths):
+        return False
+    return hidden or not _is_below(str(target), exposed.hidden)
+
+
 def is_shown(target: Path | None, workspace: Workspace) -> bool:
     """Return True if commands in the sandbox see a resolved path outside the workspace: they cannot write there."""
     if target is None:
         return False
     named = any(_is_below(str(target), folders()) for folders in (workspace.shown, workspace.readable))
-    return named or is_installed(target, workspace)
+    return named or is_installed(target, workspace) or is_exposed(target, workspace)
 
 
 def installed_in(text: str, target: Path, workspace: Workspace) -> str:

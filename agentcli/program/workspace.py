@@ -21,7 +21,7 @@ from agentcli.core.on_demand import OnDemand
 from agentcli.core.record import Mode
 from agentcli.core.tool import Boxed, CommandSandbox, ToolLimits, Traits, Wrap
 from agentcli.permissions.denied.files import NOTHING, Hidden, denial_of, reading_denials
-from agentcli.permissions.paths import UndoCover, Workspace, resolved
+from agentcli.permissions.paths import EXPOSED_NOTHING, Exposed, UndoCover, Workspace, resolved
 from agentcli.permissions.rules import Rule, Rules, in_own_names, parse_rules, paths_shown
 from agentcli.permissions.sandbox import Sandbox, choose
 from agentcli.permissions.sandbox.box import entrance_program, limits_told, unseen
@@ -142,6 +142,7 @@ class WorkspacePolicy:
             records=self.sandbox.kind in ("bubblewrap", "seatbelt"),
             tmp=self._tmp.path if self._tmp is not None else None,
             gated=self.gated,
+            exposes=self.sandbox.exposes and not self._opens_network,
             loopback=self._same_port if self._tmp is not None and not self._opens_network else None,
             undo=self._undo,
             readable=lambda: context.prompt_files.readable,
@@ -248,7 +249,9 @@ class WorkspacePolicy:
         _check_networks(limits.fetch_addresses)
         return limits
 
-    def sandboxes(self, mode: Mode, hidden: Hidden = NOTHING, contained: bool = False) -> Sandboxes:
+    def sandboxes(
+        self, mode: Mode, hidden: Hidden = NOTHING, contained: bool = False, exposed: Exposed = EXPOSED_NOTHING
+    ) -> Sandboxes:
         """Return the sandboxes of commands in this mode.
 
         Commands that a person or a rule allowed run without a sandbox, unless one is required. Other commands that only
@@ -259,7 +262,8 @@ class WorkspacePolicy:
         if not self.sandbox.working:
             return Sandboxes()
         space = self._space() if mode == "auto" else None
-        workspace, network, left = self.workspace(), self._opens_network, self._let_out
+        workspace = replace(self.workspace(), exposed=exposed)
+        network, left = self._opens_network, self._let_out
         wraps = _Wraps(self.sandbox, workspace, hidden, space, network, left, self._port_for)
         reader, required = self._reader(wraps), self._context.config[General].sandbox == "require"
         if mode != "auto" and not required and not contained:
@@ -296,6 +300,7 @@ class WorkspacePolicy:
             if_failed=limits_told(workspace),
             outside=wraps.leaving,
             unseen=partial(unseen, workspace),
+            nameable=partial(_would_show, workspace),
             same_port=self._same_port,
             **self._of_network,
         )
@@ -357,6 +362,12 @@ class WorkspacePolicy:
         leaves = answer.choice != "no"
         (self._let_out if leaves else self._kept_in).add(command)
         return leaves
+
+
+def _would_show(workspace: Workspace, path: str) -> bool:
+    from agentcli.permissions.exposed import would_show  # only for a command that failed
+
+    return would_show(workspace, path)
 
 
 @dataclass(frozen=True, slots=True)

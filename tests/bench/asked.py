@@ -177,6 +177,7 @@ def workspace_in(place: Place, session: Transcript) -> Workspace:
         tmp=place.top / "tmp",
         loopback=lambda _: True,
         gated=True,
+        exposes=True,
         undo=cover,
         readable=lambda: skills,
         path="/usr/local/bin:/usr/bin:/bin",
@@ -287,7 +288,7 @@ def _count(recorded: Recorded, run: _Run, outcome: Outcome, kept: dict[tuple[str
         tally.ask += 1
         tally.ask_local += local
         outcome.ask.append((why, recorded.command, local))
-    bare = replace(here, sandboxed=False, gated=False, tmp=None, loopback=None)
+    bare = replace(here, sandboxed=False, gated=False, exposes=False, tmp=None, loopback=None)
     if why := _asked(command, bare, kept, run):
         tally.bare += 1
         tally.bare_local += local

@@ -313,10 +313,17 @@ class SandboxStage(Stage):
         A command that only reads gets the hardened environment. It also gets a reader's sandbox, unless it inspects
         only the machine.
         """
-        sandboxes = self._setup.permissions.sandboxes(self._gate.mode, decision.hidden, decision.contained)
+        sandboxes = self._setup.permissions.sandboxes(
+            self._gate.mode, decision.hidden, decision.contained, decision.exposed
+        )
         left_out = self._left_out(decision)
         note, if_failed = (left_out, "") if decision.hidden.told else ("", left_out)
         note = "\n".join(filter(None, (_excluded(decision.left_out), note)))
+        if decision.exposed.paths:
+            from agentcli.permissions.exposed import hidden_note, limits_note
+
+            note = "\n".join(filter(None, (note, hidden_note(decision.exposed))))
+            if_failed = "\n".join(filter(None, (if_failed, limits_note(decision.exposed))))
 
         def noted(box: CommandSandbox) -> CommandSandbox:
             return replace(box, note=note, if_failed="\n".join(filter(None, (box.if_failed, if_failed))))

@@ -18,7 +18,7 @@ from agentcli.core.record import Mode
 from agentcli.core.text.path_pattern import literal
 from agentcli.core.tool import CommandSandbox, ToolOutput, Traits
 from agentcli.permissions.denied.files import Hidden
-from agentcli.permissions.paths import Workspace
+from agentcli.permissions.paths import EXPOSED_NOTHING, Workspace
 from agentcli.permissions.rules import Rule, Rules
 from agentcli.system.worktrees import NoWorktree, Worktree
 
@@ -35,12 +35,13 @@ def in_worktree(setup: SessionSetup, worktree: Worktree) -> SessionSetup:
         cwd=worktree.cwd,
         roots=(worktree.cwd, worktree.folder),
         sandboxed=False,
+        exposes=False,
         records=False,
         undo=None,
     )
 
-    def hiding_only(mode: Mode, hidden: Hidden, _: bool) -> Sandboxes:
-        outside = setup.permissions.sandboxes(mode, hidden, False).decided.outside
+    def hiding_only(mode: Mode, hidden: Hidden, *_: object) -> Sandboxes:
+        outside = setup.permissions.sandboxes(mode, hidden, False, EXPOSED_NOTHING).decided.outside
         return Sandboxes(CommandSandbox(outside, outside=outside))
 
     former = setup.permissions.rules

@@ -209,7 +209,7 @@ def _by_top(denials: Sequence[Rule], workspace: Workspace) -> dict[Path, list[tu
         if pattern.startswith("/"):
             tops.setdefault(Path("/"), []).append(_components(pattern[1:]))
             continue
-        for root in workspace.resolved_roots:
+        for root in (*workspace.resolved_roots, *workspace.exposed.paths):
             tops.setdefault(root, []).append(relative_components(pattern))
     return tops
 

@@ -117,7 +117,7 @@ def box_for(workspace: Workspace, network: bool = False, git: bool = False, stil
         homes=homes,
         sockets=not still,
         absent=absent,
-        blank=(*_start_up(homes, seen.paths), *(() if git else secrets)),
+        blank=(*_start_up(homes, seen.paths), *(() if git else secrets), *_kept_private(workspace, roots)),
     )
 
 
@@ -135,8 +135,13 @@ def box_for_reader(workspace: Workspace, path: str) -> Box:
         readable=tuple(dict.fromkeys((*seen.paths, *roots, resolved(workspace.cwd)))),
         homes=homes,
         sockets=False,
-        blank=_start_up(homes, seen.paths),
+        blank=(*_start_up(homes, seen.paths), *workspace.exposed.hidden),
     )
+
+
+def _kept_private(workspace: Workspace, roots: Sequence[Path]) -> Iterator[Path]:
+    """Yield what stays hidden in the folders outside the workspace that a command names."""
+    return (path for path in workspace.exposed.hidden if not any(map(path.is_relative_to, roots)))
 
 
 def _start_up(homes: Sequence[Path], seen: Sequence[Path]) -> tuple[Path, ...]:

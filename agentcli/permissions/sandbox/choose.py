@@ -95,11 +95,17 @@ class Sandbox:
         box = replace(box_for(workspace, network, git=git, still=still), denied=hidden)
         if space is None or not self.lasts:
             return self._boxed(argv, box)
-        entering = () if network else space.entering()
+        # What a command reads outside the workspace, it can send nowhere.
+        entering = () if network or workspace.exposed.paths else space.entering()
         boxed = self._boxed(
             argv, replace(box, tmp=space.path, network=network or bool(entering), proxy=proxy if entering else 0)
         )
         return replace(boxed, argv=[*entering, *boxed.argv])
+
+    @property
+    def exposes(self) -> bool:
+        """True if it can show folders outside the workspace, and tests prove that it hides what is private there."""
+        return self.kind == "bubblewrap"
 
     @property
     def lasts(self) -> bool:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 from agentcli.permissions.paths import (
     CommandLimits,
     Workspace,
+    impossible,
     judge_path,
+    resolved,
 )
 from agentcli.permissions.shell.effects.always_asked import MOST_FOLDERS, destruction, folders_of, why_protected
 from agentcli.permissions.shell.effects.changes import CHANGING, changes_inside_all
@@ -30,7 +32,16 @@ from agentcli.permissions.shell.effects.reading import (
     Reading,
     looks_at_machine,
 )
-from agentcli.permissions.shell.programs.known_programs import KNOWN, MOVES, WRAPPERS, is_interpreter, never_saved
+from agentcli.permissions.shell.programs.git_table import GIT_READERS, shows_text
+from agentcli.permissions.shell.programs.known_programs import (
+    KNOWN,
+    MOVES,
+    WRAPPERS,
+    is_interpreter,
+    never_saved,
+    uses_network,
+)
+from agentcli.permissions.shell.programs.option_grammar import fit
 from agentcli.permissions.shell.programs.readers import READERS
 from agentcli.permissions.shell.syntax.file_names import meanings
 from agentcli.permissions.shell.syntax.parse import (
@@ -40,12 +51,13 @@ from agentcli.permissions.shell.syntax.parse import (
     assigned_words,
     contents,
     plain_git,
+    runs,
     spellings,
     started,
     starts_in_background,
 )
 from agentcli.permissions.shell.syntax.strict import WRITES, NotPlain, read_plain
-from agentcli.permissions.shell.syntax.written_out import written_out
+from agentcli.permissions.shell.syntax.written_out import with_home, written_out
 
 if TYPE_CHECKING:
     from agentcli.permissions.shell.effects.containable import Containment
@@ -280,6 +292,47 @@ class CommandLine:
             found |= {verdict.path: None} if verdict.verdict == "outside" and verdict.path is not None else {}
         return tuple(found)
 
+    @property
+    def links_outside(self) -> bool:
+        """True if a path of the workspace in its words leads outside, by a link that the project may contain."""
+        assert self.workspace is not None
+        parts, roots = self._running[0], self.workspace.resolved_roots
+        for part, folders in zip(parts, self._places(parts), strict=True):
+            for piece in (*part.words[1:], *part.reads, *part.writes):
+                for at in folders:
+                    named = Path(os.path.normpath(at / os.path.expanduser(piece.text.rpartition("=")[2])))
+                    inside = any(map(named.is_relative_to, roots)) and not impossible(str(named))
+                    if inside and not any(map(resolved(named).is_relative_to, roots)):
+                        return True
+        return False
+
+    @property
+    def calls_git(self) -> bool:
+        """True if a command of it reads or changes repositories."""
+        return any(words[0] in ("git", "jj") for part in self._running[0] for words in runs(part))
+
+    @property
+    def shows_history(self) -> bool:
+        """True if it may show the content of files that a repository has recorded."""
+        git = (plain_git([piece.text for piece in part.words]) for part in self._running[0] if part.words)
+        each = zip(self.commands, self.readings, strict=True)
+        if not self.commands or any(of.why and not of.outside and one.words[0] != "git" for one, of in each):
+            return True
+        named = [words[1:] for words in git if words[0] == "git" and words[1:]]
+        if any(words[0] not in GIT_READERS for words in named):
+            return True
+        found = ((words[0], fit(GIT_READERS[words[0]], words[1:])) for words in named)
+        return any(isinstance(fitting, str) or shows_text(name, fitting[1]) for name, fitting in found)
+
+    @property
+    def may_send(self) -> bool:
+        """True if a command of it may use the network."""
+        return any(
+            uses_network(words, folders)
+            for part, folders in zip(self._running[0], self._places(self._running[0]), strict=True)
+            for words in runs(part)
+        )
+
     def contained_with(self, shown: Sequence[Path]) -> bool:
         """Return True if the sandbox would contain the line if it showed these paths, too."""
         if self.workspace is None:
@@ -380,7 +433,8 @@ def analyse(text: str, workspace: Workspace) -> CommandLine:
     most = workspace.limits.bytes
     if len(text.encode("utf-8", "surrogatepass")) > most:
         return CommandLine(text, f"no system starts a command of more than {most:,} bytes; make files with `write`")
-    judged = written_out(text, workspace.env, str(workspace.home), workspace.tmp is not None)
+    judged = with_home(text, str(workspace.home)) if workspace.exposed.paths else text
+    judged = written_out(judged, workspace.env, str(workspace.home), workspace.tmp is not None)
     parts, whole = contents(judged)
     line = replace(_judged(judged, parts, whole, workspace), text=text)
     by_env = any(command.words[0] == "env" for command in line.commands)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from agentcli.core.text.words import plural
@@ -43,7 +43,7 @@ _TAIL = 4_000
 HELD = "[it ran in a sandbox, which {limit}. If that is why it failed: {next}]"
 NO_NETWORK = "reaches no network but servers that you started"
 NO_WRITING = "can write only in the workspace and /tmp, and not in .git and other protected files"
-NO_SEEING = "sees nothing of the home folder but programs and what rules about read name"
+NO_SEEING = "sees nothing of the home folder but programs and what the command or rules about read name"
 KEPT_IN = "the user did not let it run outside. Do it another way, or leave it out and say so"
 NOBODY = "no one can let it run outside. Do it another way, or leave it out and say at the end what could not be run"
 
@@ -70,12 +70,31 @@ def blocked_by_sandbox(outcome: ToolOutput, sandbox: CommandSandbox) -> str:
     tail = outcome.output[-_TAIL:]
     if found := re.search(_BLOCKED, tail):
         return found.group().strip()
-    for missing in re.finditer(_MISSING, tail):
-        if any(map(sandbox.unseen, re.findall(_NAMED, missing.group()))):
-            return missing.group().strip()
+    for missing, _ in _hidden(tail, sandbox):
+        return missing
     refused = re.search(_REFUSED, tail)
     ports = {int(port) for port in re.findall(_PORT, refused.group())} if refused else set()
     return refused.group().strip() if refused and not all(map(sandbox.same_port, ports)) else ""
+
+
+def _hidden(tail: str, sandbox: CommandSandbox) -> Iterator[tuple[str, str]]:
+    """Yield the lines that report a path as missing that the sandbox hides, each with the path."""
+    for missing in re.finditer(_MISSING, tail):
+        for path in filter(sandbox.unseen, re.findall(_NAMED, missing.group())):
+            yield missing.group().strip(), path
+
+
+def hidden_unless_named(outcome: ToolOutput, sandbox: CommandSandbox) -> str:
+    """Return the note on a hidden path that a failed command should have named; empty if there is none."""
+    if outcome.status != "error":
+        return ""
+    hidden = (path for _, path in _hidden(outcome.output[-_TAIL:], sandbox))
+    found = next(filter(sandbox.nameable, hidden), "")
+    return (
+        f"[{found} is hidden from commands that do not name it: pass it as an argument, or in a variable]"
+        if found
+        else ""
+    )
 
 
 def with_cause(outcome: ToolOutput, reason: str, after: str) -> ToolOutput:

@@ -30,6 +30,7 @@ from agentcli.tools.lib.command_notes import (
     NOBODY,
     blocked_by_sandbox,
     credentials_missing,
+    hidden_unless_named,
     made_protected,
     needs_terminal,
     notes_on,
@@ -62,6 +63,8 @@ async def run_command(ctx: ToolContext, call_id: str, command: str, timeout: int
     outcome = await _watched(ctx, call_id, command, prepared, timeout)
     outcome = with_sandbox_notes(outcome, sandbox)
     refused = sandbox.refused_hosts()
+    if note := hidden_unless_named(outcome, sandbox):
+        return replace(outcome, output=f"{outcome.output.rstrip()}\n{note}")
     reason = blocked_by_sandbox(outcome, sandbox) if sandbox.wrap is not None else ""
     if refused:
         outcome = replace(outcome, output=f"{outcome.output.rstrip()}\n[network: {'; '.join(refused[:5])}]")

@@ -39,11 +39,11 @@ def notes(program: Program) -> Path:
     return file
 
 
-def test_a_file_of_the_home_folder_has_one_answer_for_every_program(program: Program, notes: Path) -> None:
+def test_a_script_sees_a_file_of_the_home_folder_only_if_a_rule_shows_it(program: Program, notes: Path) -> None:
     script = f"python3 -c \"print(open('{notes}').read())\""
-    ran = auto(program, f"cat {notes}", script, f"cp {notes} taken")
-    assert [NOTES in result["output"] for result in ran.of("tool_result")] == [False] * 3
-    assert "sees nothing of the home folder" in ran.of("tool_result")[1]["output"]
+    unseen = auto(program, script).of("tool_result")[0]["output"]
+    assert NOTES not in unseen
+    assert "notes.txt is hidden from commands that do not name it" in unseen
     rule = ("--allow", f"read({notes})")
     shown = auto(program, f"cat {notes}", script, more=rule)
     assert [NOTES in result["output"] for result in shown.of("tool_result")] == [True] * 2

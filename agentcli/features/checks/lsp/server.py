@@ -22,6 +22,7 @@ from agentcli.core.tool import Boxed
 from agentcli.features.checks.lsp.configured import LanguageServer
 from agentcli.features.checks.lsp.connection import Connection, Process
 from agentcli.permissions.denied.files import NOTHING
+from agentcli.permissions.paths import EXPOSED_NOTHING
 from agentcli.system.programs import environment, find_program
 from agentcli.tools.lib.findings import Finding
 
@@ -194,7 +195,7 @@ class Server:
         if not command:
             self.off = f"{safe_line(defined.command)} is not on PATH"
             raise ToolError(f"The language server {defined.name} did not start: {self.off}.")
-        wrap = self._core.setup.permissions.sandboxes("auto", NOTHING, True).own
+        wrap = self._core.setup.permissions.sandboxes("auto", NOTHING, True, EXPOSED_NOTHING).own
         argv = [command, *defined.args]
         boxed = wrap(argv, False) if wrap is not None else Boxed(argv)
         env = environment(ctx.env, self._core.setup.settings.limits.bash_secrets) | dict(defined.env)

@@ -204,9 +204,14 @@ def _problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspa
             yield "" if workspace.gated and only_fetches(named) else network_problem(named, workspace.loopback)
         yield removal_problem(name, arguments, part, folders, workspace)
     yield overwriting_problem(words, folders, workspace)
+    if not replaces(words[0]) and any(_outside(".", (at,), workspace) for at in folders):
+        # What it writes beside itself would be refused: the question offers to add the folder.
+        yield "the line leads outside the workspace" if workspace.exposed.paths else ""
     if words[0] in CHANGING or not is_ordinary(words):
         for word in words[1:]:
-            yield _word_problem(word, folders, workspace, reads=fits_reading(words[0], words))
+            # What `cp` copies it only reads.
+            reads = fits_reading(words[0], words) or (words[0] == "cp" and word is not words[-1])
+            yield _word_problem(word, folders, workspace, reads=reads)
 
 
 def _fills_in(words: Sequence[str], arguments: Sequence[str]) -> bool:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentcli.permissions.paths import Workspace, entries_below, judge_path
+from agentcli.permissions.paths import Workspace, entries_below, is_exposed, judge_path
 from agentcli.permissions.shell.syntax.parse import Command
 
 _PASSING = {
@@ -110,7 +110,13 @@ def _files(tops: Sequence[str], folders: Sequence[Path], workspace: Workspace) -
             if relative.startswith("-") or not _SAFE.issuperset(relative):
                 return "xargs may take the names of files apart"
             verdict = judge_path(entry.path, workspace, write=False)
-            if verdict.verdict != "free":
+            if verdict.verdict != "free" and not _shown_or_missing(Path(entry.path), verdict.path, workspace):
                 return f"xargs may be given {relative}: {verdict.why}"
             files.append(entry.path)
     return files
+
+
+def _shown_or_missing(entry: Path, target: Path | None, workspace: Workspace) -> bool:
+    """Return True for an entry of a folder outside the workspace that the sandbox shows, or whose target it hides."""
+    inside = target is None or any(map(target.is_relative_to, workspace.resolved_roots))
+    return not inside and is_exposed(entry, workspace, hidden=True)

@@ -15,6 +15,7 @@ from agentcli.permissions.git_config import repository
 from agentcli.permissions.paths import (
     Workspace,
     could_name_protected,
+    is_exposed,
     is_installed,
     judge_entry,
     judge_path,
@@ -304,7 +305,13 @@ def _value(kind: str, value: str, folder: Path, workspace: Workspace) -> Reading
         verdict = judge_entry(value, workspace, cwd=folder)
     else:
         verdict = judge_path(value, workspace, write=False, cwd=folder)
-    if verdict.verdict == "outside" and kind in PATHS and verdict.path and is_installed(verdict.path, workspace):
+    free = (is_installed, is_exposed)
+    if (
+        verdict.verdict == "outside"
+        and kind in PATHS
+        and verdict.path
+        and any(of(verdict.path, workspace) for of in free)
+    ):
         return Reading()
     if verdict.verdict != "free":
         outside = (verdict.path,) if verdict.verdict == "outside" and verdict.path else ()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
-from agentcli.permissions.paths import Workspace, entries_below, judge_path, names_protected
+from agentcli.permissions.paths import Workspace, entries_below, is_exposed, judge_path, names_protected, resolved
 from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.programs.option_grammar import Found
 
@@ -49,6 +49,8 @@ def objection(search: Search, tops: Sequence[Path], workspace: Workspace) -> tup
     The reason is empty if it may run.
     """
     for top in tops:
+        if not search.follows and is_exposed(resolved(top), workspace):
+            continue  # what is private there stays hidden
         left = workspace.limits.walk
         for entry in entries_below(top):
             left -= 1

@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentcli.permissions.paths import Workspace, judge_path
+from agentcli.permissions.paths import Workspace, is_exposed, judge_path
 from agentcli.permissions.shell.syntax.parse import PLACE, Command
 
 MOST = 500
@@ -53,7 +53,8 @@ def _expanded(
         ):
             return "uses a wildcard for hidden names"
         top = _folder_before(word)
-        if top and any(judge_path(top, workspace, write=False, cwd=folder).verdict != "free" for folder in folders):
+        verdicts = [judge_path(top, workspace, write=False, cwd=folder) for folder in folders] if top else []
+        if any(one.verdict != "free" and not is_exposed(one.path, workspace) for one in verdicts):
             return f"{top} is outside the workspace"
         fitting = (found for folder in folders for found in glob.iglob(pattern, root_dir=folder))
         names = list(dict.fromkeys(itertools.islice(fitting, MOST + 1)))

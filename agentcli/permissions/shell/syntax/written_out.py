@@ -26,6 +26,10 @@ _CHANGING = re.compile(rf"HOME|PWD|TMPDIR|{FINDING.pattern}")
 
 
 _HOME_FIRST = re.compile(r"(\A[ \t]*cd[ \t]+)~(?=[/ \t;&\n])")
+_VARIABLE = r"(?P<home>(?:\$HOME|\$\{HOME\})(?=/))"
+_OUTSIDE = re.compile(rf"""\\.|'[^']*'|{_VARIABLE}|(?P<start>(?<![^\s;&|(])~(?=/|\s|\Z))|(?P<quote>")|.""", re.S)
+_QUOTED = re.compile(rf"""\\.|{_VARIABLE}|(?P<start>(?!))|(?P<quote>")|.""", re.S)
+"""Pieces of a line outside and inside of double quotes; `home` and `start` are the home folder."""
 
 
 def written_out(text: str, exported: Container[str], home: str, tmp: bool) -> str:
@@ -42,6 +46,19 @@ def written_out(text: str, exported: Container[str], home: str, tmp: bool) -> st
         text = text[:index] + filled if kept else filled
     plain, fed = without_here_texts(text) if "<<" in text else (text, ())
     return plain if all(map(_takes_text, fed)) else text
+
+
+def with_home(text: str, home: str) -> str:
+    """Return a line with the home folder's path where the shell would write it; unchanged if in doubt."""
+    if "<<" in text or not re.fullmatch(r"/[\w./-]+", home) or re.search(r"\bHOME\b(?<!\$HOME)(?<!\$\{HOME)", text):
+        return text
+    pieces: list[str] = []
+    quoted, index = False, 0
+    while index < len(text) and (found := (_QUOTED if quoted else _OUTSIDE).match(text, index)):
+        pieces.append(home if found["home"] or found["start"] else found[0])
+        quoted ^= found["quote"] is not None
+        index = found.end()
+    return text if quoted or "#" in text else "".join(pieces)
 
 
 def _takes_text(words: tuple[str, ...]) -> bool:
