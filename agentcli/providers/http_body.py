@@ -16,8 +16,8 @@ LONGEST_EVENT = 64_000_000
 
 Anything longer is not part of a model's reply.
 """
-LONGEST_REPLY = 1_000_000_000
-"""Maximum bytes of all events of a reply."""
+LONGEST_REPLY = 250_000_000
+"""Maximum bytes of all events of a reply, comments included: several times those of the longest that a model writes."""
 REFUSAL = 1_000_000
 """Bytes read of a refusal, without waiting for the rest: servers that echo the request send hundreds of kilobytes."""
 REFUSAL_SECONDS = 20.0
@@ -67,10 +67,7 @@ class Pace:
         self._size += len(piece)
         self._since += len(piece)
         if self._size > self._most:
-            raise ModelError(
-                f"{self._host} sent more than {self._most // 1_000_000:,} MB, which is not a model's reply.",
-                "bad_reply",
-            )
+            raise too_large(f"{self._host} sent more than {self._most // 1_000_000:,} MB, which is not a model's reply")
         if self._events:
             self._see(piece, now)
         if now - self._sign > self.idle and self._since < SLOWEST * (now - self._sign):
@@ -191,10 +188,6 @@ def _uncommented_streams() -> Callable[[Any], Any]:
     return Uncommented
 
 
-LONGEST_EVENT = 64_000_000
-"""Maximum bytes of one event; anything longer is not an event of a model's reply."""
-
-
 async def event_data(body: AsyncIterator[bytes]) -> AsyncIterator[str]:
     """Yield the data of each event once its last line is complete.
 
@@ -227,7 +220,11 @@ async def event_data(body: AsyncIterator[bytes]) -> AsyncIterator[str]:
 
 
 def _endless() -> ModelError:
-    return ModelError(
-        f"The provider sent an event of more than {LONGEST_EVENT // 1_000_000} MB, which is not a part of a model's reply.",
-        "bad_reply",
-    )
+    size = f"{LONGEST_EVENT // 1_000_000} MB"
+    return too_large(f"The provider sent an event of more than {size}, which is not a part of a model's reply")
+
+
+def too_large(what: str) -> ModelError:
+    """Return the error for a reply beyond a limit. The same request would get the same, and be charged again."""
+    cure = "Try again, or another model. If it stays so, check base_url and the proxies on the way."
+    return ModelError(f"{what}. {cure}", "bad_reply", brief=what, should_retry=False)

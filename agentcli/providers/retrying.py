@@ -24,11 +24,14 @@ from agentcli.core.event import seconds_left
 from agentcli.core.message import Usage
 from agentcli.core.model import Model, ModelSpec, Request, StreamEvent, UsageSeen
 from agentcli.core.streams import closing
+from agentcli.providers.http_body import too_large
 from agentcli.providers.settings import RetryPolicy
 from agentcli.system.locked_file import FileLock
 
 HELD_AT_LEAST = 1.0
 """Seconds: shorter waits at the rate gate are not announced."""
+LONGEST_TEXT = 4_000_000
+"""Maximum characters of the text, thoughts and calls of a reply: several times what any model writes."""
 HELD = "the provider has refused requests of this key"
 
 
@@ -43,6 +46,9 @@ class _Failures:
     def with_one(self, now: float, *begun: Usage | None) -> _Failures:
         """Return the failures with one more."""
         return _Failures(self.count + 1, self.since if self.count else now, (*self.begun, *begun))
+
+
+_PIECES = (event.TextDelta, event.ThinkingDelta, event.CallDelta)
 
 
 class RetryingModel:
@@ -98,7 +104,7 @@ class RetryingModel:
         """Send requests until one is answered. Waits at the gate do not reduce the patience."""
         failures = _Failures()
         while True:
-            started, usage = False, None
+            started, usage, size = False, None, 0
             sent = self._clock()
             try:
                 async with closing(self._model.stream(request)) as steps:
@@ -107,6 +113,11 @@ class RetryingModel:
                             self._gate.passed(self._clock() - sent)
                         started = self._reached = True
                         usage = step.usage if isinstance(step, UsageSeen) else usage
+                        size += len(step.text) if isinstance(step, _PIECES) else 0
+                        if size > LONGEST_TEXT:
+                            raise too_large(
+                                f"{self.spec.name} wrote more than {LONGEST_TEXT:,} characters in one reply"
+                            )
                         yield step
                 return
             except ModelError as error:

@@ -43,12 +43,12 @@ class Round:
     read: Sequence[dict[str, Any]] = ()
 
 
-def reply(events: int) -> bytes:
-    """The body of a streamed reply with so many pieces of text."""
+def reply(events: int, text: str = "") -> bytes:
+    """The body of a streamed reply with so many pieces of text, by default a word each."""
     start = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
     pieces = (
         {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}}
-        for text in texts(events)
+        for text in ([text] * events if text else texts(events))
     )
     lines = [head(), start, *pieces, {"type": "content_block_stop", "index": 0}, *tail("end_turn")]
     return b"".join(map(anthropic_wire.line, lines))

@@ -59,8 +59,9 @@ def test_an_event_without_end_is_refused_in_words(given: tuple[bytes, ...]) -> N
         async for _ in event_data(pieces(*given, times=LONGEST_EVENT // len(MEGABYTE) + 1)):
             pass
 
-    with pytest.raises(ModelError, match="an event of more than 64 MB"):
+    with pytest.raises(ModelError, match=r"an event of more than 64 MB, .* check base_url") as raised:
         asyncio.run(read())
+    assert not raised.value.retryable
 
 
 def test_a_line_without_end_is_refused_also_where_comments_are_removed() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.core.errors import ModelError
-from agentcli.core.event import Retrying, TextDelta, Waiting
+from agentcli.core.event import CallDelta, Retrying, TextDelta, Waiting
 from agentcli.core.model import ModelSpec, Request, StreamEvent
 from agentcli.providers.retrying import (
     COMPANY,
@@ -21,6 +21,7 @@ from agentcli.providers.retrying import (
     HELD,
     LONGEST_GAP,
     LONGEST_HOLD,
+    LONGEST_TEXT,
     Gate,
     OpenGate,
     RateGate,
@@ -86,6 +87,30 @@ def test_workers_that_share_a_gate_are_refused_less_than_a_tenth_of_the_time(tmp
     clock = Clock()
     alone_sent, alone_refused = simulated([OpenGate() for _ in range(8)], clock, requests=30)
     assert alone_refused / alone_sent > 0.5
+
+
+class Talking:
+    """A model that never stops."""
+
+    spec = ModelSpec(id="talker", provider="test", window=200_000)
+    asked = 0
+
+    async def stream(self, _: Request) -> AsyncIterator[StreamEvent]:
+        self.asked += 1
+        while True:
+            yield CallDelta("1", "write", "word " * 200_000)
+
+
+def test_a_reply_without_end_is_stopped_and_not_asked_for_again() -> None:
+    async def read() -> None:
+        async for _ in RetryingModel(talking).stream(request(talking.spec, "hello")):  # type: ignore[arg-type]
+            steps.append(1)
+
+    talking, steps = Talking(), list[int]()
+    with pytest.raises(ModelError, match=r"wrote more than 4,000,000 characters in one reply\. Try again"):
+        asyncio.run(read())
+    assert len(steps) == LONGEST_TEXT // 1_000_000
+    assert talking.asked == 1
 
 
 def test_nothing_is_written_or_held_until_a_request_was_refused(tmp_path: Path) -> None:

@@ -1,0 +1,72 @@
+"""Replies and refusals without end: memory is bounded, the error says what to do, and the session goes on."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentcli.providers.retrying import LONGEST_TEXT
+from agentcli.providers.scripted.model import say
+from tests.bench.bench_serve import reply
+from tests.e2e.faults import chunk
+from tests.e2e.program import Program
+from tests.loopback import Bytes, Endless, Loopback, Refuse, google_wire
+
+pytestmark = pytest.mark.full
+
+MODELS = {"anthropic": "anthropic/claude-haiku-5-5", "google": "google/gemini-3.8-flash", "openai": "openai/gpt-5.5"}
+PLAIN = 100_000_000
+"""Bytes that a run without a flood takes at most."""
+LINE = Endless(b"data: " + b"x" * 65_000)
+WORDS = "word " * 10_000
+TEXT = {
+    "anthropic": Bytes(reply(200, WORDS)),
+    "google": Endless(google_wire.line(chunk({"text": WORDS}))),
+    "openai": Endless(
+        b"data: %b\n\n" % json.dumps({"type": "response.output_text.delta", "output_index": 0, "delta": WORDS}).encode()
+    ),
+}
+BODY = b'{"error": {"message": "%b"}}' % (b"x" * 100_000_000)
+
+
+def flooded(program: Program, model: str) -> tuple[dict[str, Any], int]:
+    """The result of a run, and the most memory that it had, in bytes."""
+    command = [sys.executable, "-m", "agentcli", "-o", "json", "-p", "go", "-m", model]
+    with open(program.base / "out", "w+b") as out:
+        started: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": subprocess.DEVNULL}
+        process = subprocess.Popen(command, cwd=program.work, env=program.env, **started)
+        peak = 0
+        while process.poll() is None:
+            # A child's own account has its parent's memory, too.
+            for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
+                peak = max(peak, int(line.split()[1]) * 1024) if line.startswith("VmHWM:") else peak
+            time.sleep(0.01)
+        out.seek(0)
+        result: dict[str, Any] = json.loads(out.read().splitlines()[-1])
+        return result, peak
+
+
+@pytest.mark.parametrize(
+    ("wire", "kind"), [*((wire, "text") for wire in MODELS), ("google", "line"), ("google", "refusal")]
+)
+def test_a_flood_takes_little_memory_and_the_session_goes_on(tmp_path: Path, wire: str, kind: str) -> None:
+    answer, kept, told = {
+        "text": (TEXT[wire], LONGEST_TEXT, "wrote more than 4,000,000 characters in one reply"),
+        "line": (LINE, 64_000_000, "sent an event of more than 64 MB"),
+        "refusal": (Refuse(400, body=BODY), 1_000_000, "answered 400"),
+    }[kind]
+    with Loopback(lambda asked: answer if asked.number == 0 else say("Fine."), strict=False) as server:
+        program = Program(tmp_path, more=server.env)
+        result, peak = flooded(program, MODELS[wire])
+        assert told in result["error"]
+        assert kind == "refusal" or "check base_url" in result["error"]
+        assert len(result["error"]) < 1_000
+        assert peak < PLAIN + 3 * kept
+        assert program.ask("-c", "-p", "go on", "-m", MODELS[wire]).result["text"] == "Fine."
+    assert program.run("sessions", "check").code == 0
