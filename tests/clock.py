@@ -22,6 +22,10 @@ class JumpingLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self.now
 
+    async def shutdown_default_executor(self, *_: Any) -> None:
+        """Wait for its threads without a limit: from Python 3.12 on there is one, which would pass in a moment."""
+        await super().shutdown_default_executor()
+
 
 class _Selector(selectors.DefaultSelector):
     def __init__(self, loop: JumpingLoop) -> None:
