@@ -85,7 +85,15 @@ async def _ask(program: Program, probe: Probe) -> Answer:
     used -= set() if probe.settings.counting else {"counting"}
     began = time.monotonic()
     try:
-        model = connect(spec, probe.settings, program.env, RetryPolicy(attempts=1), memory=fresh, minimal=True)
+        model = connect(
+            spec,
+            probe.settings,
+            program.env,
+            RetryPolicy(attempts=1),
+            memory=fresh,
+            minimal=True,
+            renewed=program.models.renewal(probe.settings),
+        )
         try:
             await model.count(request)
             async with closing(model.stream(request)) as stream:

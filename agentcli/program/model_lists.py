@@ -61,7 +61,7 @@ def refresh(models: Models, seconds: float | None = None) -> Refreshed:
     vendors = models.vendors
     endpoints = [*models.with_lists, *(vendors if seconds is None else ())]
     models.lists.keep_only(settings.name for settings in (*models.with_lists, *vendors))
-    asked = ask_all(endpoints, models.env)
+    asked = ask_all(endpoints, models.with_valid_keys() if seconds is None else models.env)
     if seconds is not None:
         threading.Thread(target=_keep_late, args=(models, asked), daemon=True).start()
     ends = None if seconds is None else time.monotonic() + seconds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -179,11 +180,11 @@ class Models:
             gates=self.gates,
             attended=self.attended,
             passes_on=partial(_passed_on, accounts, spec.provider),
-            renewed=self._renewed(settings or BUILT_IN[spec.provider]) if self.logins else None,
+            renewed=self.renewal(settings or BUILT_IN[spec.provider]),
         )
         return Connected(model, spec, settings, retry, self.env)
 
-    def _renewed(self, settings: ProviderSettings) -> Callable[[], str] | None:
+    def renewal(self, settings: ProviderSettings) -> Callable[[], str] | None:
         """Return what renews the key of a stored login; None for any other key."""
         if self.logins is None or not is_plan(settings) or key_variable(settings, self.env) not in self.stored:
             return None
@@ -191,6 +192,15 @@ class Models:
 
         entry = entry_of(settings.name, self.accounts.current if self.accounts else "")
         return renewal(*self.logins, entry, issuer_of(settings, self.env))
+
+    def with_valid_keys(self) -> Mapping[str, str]:
+        """Return the environment with the keys of logins renewed, for which requests may be sent."""
+        valid = dict(self.env)
+        for settings in self.with_lists:
+            if (renewed := self.renewal(settings)) is not None:
+                with suppress(CredentialsError, ModelError):  # the endpoint then says what is wrong with the old key
+                    valid[key_variable(settings, self.env)] = renewed()
+        return valid
 
     def defers(self, spec: ModelSpec) -> bool:
         """Return True if this model loads tools found by a search.

@@ -112,15 +112,15 @@ def key_refused(error: ModelError, settings: ProviderSettings, env: Mapping[str,
     verb = "denied access with" if error.status == 403 else "rejected"
     if used in stored:
         said = f"{vendor} {verb} the stored key ({error.brief})."
-        cure = f"Run `agentcli auth {'login' if is_plan(settings) else 'set'} {settings.name}`."
+        cure = f"Run `{_storing(settings)}`."
     elif used:
         said = f"{vendor} {verb} the key in {used} ({error.brief})."
-        cure = f"Fix {used} or run `agentcli auth set {settings.name}`."
+        cure = f"Fix {used} or run `{_storing(settings)}`."
     else:
         said = f"{vendor} rejected a request without a key ({error.brief})."
         names = " or ".join(key_variables(settings))
         cure = (
-            f"Store one with `agentcli auth set {settings.name}`, or set {names}."
+            f"Store one with `{_storing(settings)}`, or set {names}."
             if names
             else f"Set `api_key_env` in [providers.{settings.name}] and the variable it names."
         )
@@ -133,6 +133,10 @@ def key_refused(error: ModelError, settings: ProviderSettings, env: Mapping[str,
         status=error.status,
         should_retry=error.should_retry,
     )
+
+
+def _storing(settings: ProviderSettings) -> str:
+    return f"agentcli auth {'login' if is_plan(settings) else 'set'} {settings.name}"
 
 
 def _should_retry(headers: Mapping[str, str]) -> bool | None:

@@ -146,6 +146,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self.send_header("Location", self.server.authorise(parts.query))
                 self.send_header("Content-Length", "0")
                 self.end_headers()
+            case _ if not self._admitted:
+                self._answer(401, "{}")
             case _:
                 hidden = {"slug": "hidden", "visibility": "hide"}
                 self._answer(200, json.dumps({"models": [{"slug": "gpt-6-sol", "visibility": "list"}, hidden]}))
@@ -170,9 +172,13 @@ class _Handler(BaseHTTPRequestHandler):
             case _:
                 self._answer(404, "{}")
 
+    @property
+    def _admitted(self) -> bool:
+        token = str(self.headers["Authorization"]).removeprefix("Bearer ")
+        return self.server.valid.get(token, 0) >= time.time() and not self.server.ended
+
     def _reply(self, body: dict[str, Any]) -> None:
-        token = self.headers["Authorization"].removeprefix("Bearer ")
-        if self.server.valid.get(token, 0) < time.time() or self.server.ended:
+        if not self._admitted:
             self._answer(401, json.dumps({"detail": {"error_code": "invalid_token"}}))
         elif why := self.server.refused(body):
             self._answer(400, json.dumps({"detail": why}))
