@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import field, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -116,15 +116,24 @@ class Models:
         except (InputError, ConfigError):
             return None
 
-    def price(self, name: str, usage: Usage, time: str) -> float | None:
-        """Return the price in USD of a usage of the model with this name; None if unknown.
+    def pricing(self) -> Callable[[str, Usage, str], float | None]:
+        """Return a function from a model's name, a usage and its time in ISO form to the price in USD; None if unknown.
 
-        `time` is in ISO form.
+        It looks each model up once for each day, so it is for many replies.
         """
-        try:
-            return self._listed(name, time[:10]).cost(usage, time[:10])
-        except (InputError, ConfigError):
-            return None
+
+        @cache
+        def listed(name: str, day: str) -> ModelSpec | None:
+            try:
+                return self._listed(name, day)
+            except (InputError, ConfigError):
+                return None
+
+        def price(name: str, usage: Usage, time: str) -> float | None:
+            found = listed(name, time[:10])
+            return found.cost(usage, time[:10]) if found else None
+
+        return price
 
     @property
     def lacking_keys(self) -> Set[str]:

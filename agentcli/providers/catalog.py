@@ -165,8 +165,9 @@ def _listed(vendor: Provider, model: str, *, whole: bool = False) -> ModelSpec |
     The id may have a date and, unless `whole`, lack the prefix that people omit.
     """
     for name in (model,) if whole else (model, f"{vendor.unsaid}{model}"):
+        ids = (name, undated(name))
         for candidate in vendor.models:
-            if candidate.id in (name, undated(name)):
+            if candidate.id in ids:
                 return replace(candidate, id=name)
     return None
 

@@ -64,7 +64,7 @@ def _priced(context: Project) -> Price:
     """Return the prices of the models that are known here."""
     return Models(
         context.config, context.env, figures=model_figures.load(context.dirs.state / model_figures.FILE)
-    ).price
+    ).pricing()
 
 
 def _check(context: Project, name: str, session: str, alone: bool) -> None:

@@ -185,7 +185,8 @@ def what_if(session: str, model: str, json: bool, settings: list[str] | None, cw
     with Progress("Replaying") as progress:
         records = list(progress.of(info.records)(program.store.records(info)))
         found = replayed(records, lambda _: other, lambda spec, usage, _: spec.cost(usage))
-        check = replayed(records, own, lambda spec, usage, record: models.price(spec.name, usage, record.time))
+        price = models.pricing()
+        check = replayed(records, own, lambda spec, usage, record: price(spec.name, usage, record.time))
     if not found.requests:
         raise UsageError(f"Session {info.id} has no replies with reported tokens.")
     if json:
