@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import field
 
 from agentcli.context.cleared import input_key
@@ -62,6 +62,8 @@ class SummaryTask:
     history: History
     window: Window
     gone: tuple[ViewMessage, ...]
+    stays: tuple[ViewMessage, ...]
+    """The messages that stay in the view."""
     ledger: Ledger
     user_words: tuple[VerbatimText, ...]
     pins: tuple[VerbatimText, ...]
@@ -176,15 +178,6 @@ class SummaryTask:
         return Evidence(known, self.form.sentence_characters, self._said(compactable(self.view)))
 
     @property
-    def stays(self) -> tuple[ViewMessage, ...]:
-        """The messages that stay in the view."""
-        going, needed = {message.seq for message in self.gone}, {*self.plan.needed}
-        stays = (
-            message if message.seq not in going else _reduced(message, needed) for message in compactable(self.view)
-        )
-        return tuple(message for message in stays if message.blocks)
-
-    @property
     def user_texts(self) -> tuple[VerbatimText, ...]:
         """The user's own words, oldest first: the carried ones, then those in the part to summarise."""
         return self._said(self.gone)
@@ -215,8 +208,9 @@ def prepare(plan: Plan, history: History, window: Window, cwd: str = "", earlier
     `earlier` are records from before the view, for a session whose previous compaction left no ledger.
     """
     seen, policy = window.view, policy_named(plan.policy)
+    messages = compactable(seen)
     going: set[int | str] = {*plan.summarised, *(key for region in plan.regions for key in region)}
-    gone = tuple(message for message in (_reduced(each, going) for each in compactable(seen)) if message.blocks)
+    gone = tuple(_reduced(messages, going))
     former = former_compaction(seen)
     ledger = from_json(former.ledger if former else {})
     through = max(plan.summarised, default=0)
@@ -232,7 +226,9 @@ def prepare(plan: Plan, history: History, window: Window, cwd: str = "", earlier
         words = verbatim_prompts(gone, window)
     pins, answer = verbatim_pins(gone, seen), verbatim_answer(gone, window)
     legible = tuple(_with_ends(gone, history, window.settings.snapshot.cleared_characters))
-    return SummaryTask(plan, policy, history, window, legible, known, words, pins, answer, skills_in_use(gone, window))
+    stays = tuple(_staying(messages, {message.seq for message in gone}, {*plan.needed}))
+    skills = skills_in_use(gone, window)
+    return SummaryTask(plan, policy, history, window, legible, stays, known, words, pins, answer, skills)
 
 
 def clipped_parts(prepare: SummaryTask) -> dict[str, str]:
@@ -316,10 +312,21 @@ def shrinkage(window: Window, later: int) -> float | None:
     return 1 - later / old if old > 0 and later >= 0 else None
 
 
-def _reduced(message: ViewMessage, going: Container[int | str]) -> ViewMessage:
-    """Return the message with only the blocks whose record is named, or that a region names."""
-    blocks = tuple(block for block in message.blocks if block.seq in going or replaced_key(block) in going)
-    return message if len(blocks) == len(message.blocks) else replace(message, blocks=blocks)
+def _reduced(messages: Iterable[ViewMessage], going: Container[int | str]) -> Iterator[ViewMessage]:
+    """Yield the messages with only the blocks whose record is named, or that a region names."""
+    for message in messages:
+        blocks = tuple([block for block in message.blocks if block.seq in going or replaced_key(block) in going])
+        if blocks:
+            yield message if len(blocks) == len(message.blocks) else replace(message, blocks=blocks)
+
+
+def _staying(messages: Iterable[ViewMessage], going: Set[int], needed: Set[int]) -> Iterator[ViewMessage]:
+    """Yield the messages that stay, and of those that go the steps that are needed."""
+    for message in messages:
+        if message.seq in going:
+            yield from _reduced((message,), needed) if needed else ()
+        elif message.blocks:
+            yield message
 
 
 def _proven(former: Snapshot | None) -> Iterator[str]:

@@ -102,12 +102,12 @@ class _Said:
     """Texts that are shown, used to find items that only repeat a part of one."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self._texts = [_bare(text) for text in texts]
+        self._texts = "\n".join(map(_bare, texts))
 
     def has(self, item: str) -> bool:
         """Return True if one of the texts contains the item's words in this order."""
         words = _bare(_QUOTED.sub(r"\1", _STEP.sub("", uncited(item)))).strip()
-        return len(words) >= _SHORTEST and any(f" {words} " in text for text in self._texts)
+        return len(words) >= _SHORTEST and f" {words} " in self._texts
 
 
 _SHORTEST = 8
