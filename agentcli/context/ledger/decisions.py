@@ -114,7 +114,7 @@ def _units(text: str, longest: int) -> Iterator[str]:
     """
     labelled: list[str] = []
     for line in (*plain_lines(text), ""):
-        said = [" ".join(sentence.split()) for sentence in sentences(line)]
+        said = [" ".join(sentence.split()) for sentence in sentences(line)] if line else []
         said = [sentence for sentence in said if not sentence.endswith(_NO_STATEMENT)]
         whole = " ".join(said)
         if _LABEL.match(whole) and len(" ".join((*labelled, whole))) <= longest:
@@ -128,6 +128,9 @@ def _units(text: str, longest: int) -> Iterator[str]:
 
 def _with_neighbours(said: Sequence[str], longest: int) -> Iterator[str]:
     """Yield the sentences of a line. Deciding sentences are one text, with their neighbours if they fit."""
+    if len(said) < _PAIR:
+        yield from said
+        return
     places = [n for n, sentence in enumerate(said) if decides(sentence)]
     if not places:
         yield from [" ".join(said)] if decides(" ".join(said)) and len(" ".join(said)) <= longest else said
@@ -145,6 +148,8 @@ def _words(text: str) -> frozenset[str]:
 
 
 _SAME = 0.75
+_PAIR = 2
+"""Fewest sentences of a line with neighbours."""
 _SHORTEST = 20
 _EXTRA = 12
 """Characters of a bullet and of the record's number."""
