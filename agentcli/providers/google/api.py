@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,9 +12,12 @@ from typing import Any
 from agentcli.core.errors import ModelError
 from agentcli.core.model import Request
 from agentcli.core.streams import closing
-from agentcli.providers.google.request import Former, Json, countable, to_arguments
+from agentcli.providers.google.request import Former, Json, countable, to_arguments, to_json
 from agentcli.providers.http import http_client, opened, quiet_sdk, scrubbed, tls_context
 from agentcli.providers.settings import ProviderSettings
+
+_BODY = "x-agentcli-body"
+"""Header that names the body of a request within this process; it is not sent."""
 
 
 class GoogleApi:
@@ -24,14 +28,16 @@ class GoogleApi:
         self._key = key
         self._base_url = base_url
         self._former = Former()
+        self._bodies: dict[str, bytes] = {}
         self._http: Any = None
         self._client: Any = None
 
-    def formed(self, request: Request) -> Json:
-        """Return a request for `chunks`, as the SDK takes it."""
-        return to_arguments(request, self._settings, self._former)
+    def formed(self, request: Request) -> tuple[Json, bytes]:
+        """Return a request for `chunks`: the SDK's arguments, and the body."""
+        body = to_json(request, self._settings, self._former)
+        return to_arguments(request, {_BODY: secrets.token_hex(8)}), body
 
-    async def chunks(self, formed: Json) -> AsyncGenerator[Json, None]:
+    async def chunks(self, arguments: Json, body: bytes) -> AsyncGenerator[Json, None]:
         """Yield the chunks of a reply with the wire's field names.
 
         Raises ModelError for a refusal, also in mid-stream.
@@ -39,15 +45,18 @@ class GoogleApi:
         client = await self._connected()
         responses: list[Any] = []
         opened.set(responses)
+        name = arguments["config"]["http_options"]["headers"][_BODY]
+        self._bodies[name] = body
         try:
             with self._translated():
-                async with closing(await client.aio.models.generate_content_stream(**formed)) as chunks:
+                async with closing(await client.aio.models.generate_content_stream(**arguments)) as chunks:
                     async for chunk in chunks:
                         yield chunk.model_dump(by_alias=True, exclude_none=True)
         finally:
             # Closing the SDK's generator leaves the connection open until garbage collection; closing the response
             # closes it.
             opened.set(None)
+            del self._bodies[name]
             for response in responses:
                 await response.aclose()
 
@@ -77,7 +86,7 @@ class GoogleApi:
     def _connect(self, sdk: Any) -> Any:
         quiet_sdk("google.genai", "google_genai")
         context = tls_context(self._base_url)
-        self._http = http_client(self._settings, self._base_url, without_comments=True)
+        self._http = http_client(self._settings, self._base_url, without_comments=True, made=self._put_body)
         options: dict[str, Any] = {
             "httpx_async_client": self._http,
             "headers": dict(self._settings.headers),
@@ -96,6 +105,15 @@ class GoogleApi:
             except (ImportError, ValueError) as error:
                 why = scrubbed(str(error), self._key)
                 raise ModelError(f"The Gemini SDK cannot start: {why}", "bad_request") from None
+
+    async def _put_body(self, request: Any) -> None:
+        """Put the body that a request names in place of the SDK's."""
+        import httpx2
+
+        if name := request.headers.pop(_BODY, ""):
+            body = self._bodies[name]
+            request.headers["Content-Length"] = str(len(body))
+            request.stream = httpx2.ByteStream(body)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

@@ -44,9 +44,9 @@ class GoogleModel:
         await warmed(KIND)
         api = self._api
         # Built outside of the translation of wire errors, which would report our own errors as the provider's.
-        formed, reply = api.formed(request), Reply(self._used.of(request))
+        (arguments, body), reply = api.formed(request), Reply(self._used.of(request))
         with self._translated(reply):
-            async with closing(api.chunks(formed)) as chunks:
+            async with closing(api.chunks(arguments, body)) as chunks:
                 async for chunk in chunks:
                     for step in reply.read(chunk):
                         yield step

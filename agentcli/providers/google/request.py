@@ -12,7 +12,7 @@ from agentcli.core.model import ModelSpec, Request, RequestMessage, ToolSchema
 from agentcli.core.sanitise import safe_line
 from agentcli.providers.google.models import KIND
 from agentcli.providers.settings import ProviderSettings
-from agentcli.providers.wire import WireMessages, attachment, fit_to_send, wanted_budget, wire_name
+from agentcli.providers.wire import BodyWriter, WireMessages, attachment, fit_to_send, wanted_budget, wire_name
 
 Json = dict[str, Any]
 
@@ -24,21 +24,27 @@ _PLAIN_SCHEMA = frozenset(
 )
 
 
-def to_arguments(request: Request, settings: ProviderSettings, former: Former) -> Json:
-    """Return the arguments of the SDK's `generate_content_stream` with the whole body, so that the SDK converts no
-    history.
+def to_arguments(request: Request, headers: Mapping[str, str]) -> Json:
+    """Return the arguments of the SDK's `generate_content_stream` for a request with these headers.
 
-    Raises ModelError for a model name that would change the address.
+    The HTTP client puts in the body, which is made here. The SDK would copy and encode the whole history for each
+    request. Raises ModelError for a model name that would change the address.
     """
     if any(sign in request.model.id for sign in ("..", "?", "&")):
         raise ModelError(f"{safe_line(request.model.id)} is not the name of a model.", "bad_request")
-    config = {"http_options": {"extra_body": to_body(request, settings, former)}, **_BY_OURSELVES}
+    config = {"http_options": {"headers": headers}, **_BY_OURSELVES}
     return {"model": request.model.id, "contents": _REPLACED, "config": config}
 
 
 _BY_OURSELVES: Json = {"automatic_function_calling": {"disable": True}, "automatic_continuation": False}
 _REPLACED = [{"role": "user", "parts": [{"text": "-"}]}]
-"""Contents for the SDK, which requires some. The body's contents override them."""
+"""Contents for the SDK, which requires some."""
+
+
+def to_json(request: Request, settings: ProviderSettings, former: Former) -> bytes:
+    """Return the body of a request for a reply as JSON. Parts in `former` are neither built nor encoded again."""
+    contents = former.messages.of(request.messages, request.model)
+    return former.writer.write(_fields(request, settings, former), "contents", contents, {})
 
 
 def to_body(request: Request, settings: ProviderSettings, former: Former) -> Json:
@@ -49,7 +55,12 @@ def to_body(request: Request, settings: ProviderSettings, former: Former) -> Jso
     of style "budget". Without it, `effort` or the model decides. `temperature` is sent as given.
     """
     contents = list(former.messages.of(request.messages, request.model).messages)
-    body = {**former.beginning(request), "generationConfig": _generation(request), "contents": contents}
+    return {"contents": contents, **_fields(request, settings, former)}
+
+
+def _fields(request: Request, settings: ProviderSettings, former: Former) -> Json:
+    """Return the body without the contents, unless a user's setting has them."""
+    body = {**former.beginning(request), "generationConfig": _generation(request)}
     return _with(body, fit_to_send(dict(settings.extra_body)))
 
 
@@ -58,6 +69,7 @@ class Former:
 
     def __init__(self) -> None:
         self.messages = WireMessages(_formed, "parts")
+        self.writer = BodyWriter()
         self._beginning: tuple[object, Json] = ((), {})
 
     def beginning(self, request: Request) -> Json:
