@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -81,18 +82,23 @@ def grep_files(ctx: ToolContext, call_id: str, wanted: Wanted, path: str, glob: 
     outcome = _left_out(outcome, hidden)
     if reading.pattern == wanted.pattern:
         return outcome
-    note = f"[nothing matches {wanted.pattern} as it is written; this matches {reading.pattern}: operators take no backslash here]"
+    if reading.pattern == _as_text(wanted.pattern):
+        note = f"[{wanted.pattern} is not a regular expression; these lines have it as text]"
+    else:
+        note = f"[nothing matches {wanted.pattern} as it is written; this matches {reading.pattern}: operators take no backslash here]"
     return replace(outcome, output=f"{note}\n{outcome.output}")
 
 
 def _first_reading(search: Search, wanted: Wanted) -> tuple[Wanted, Iterator[Line]]:
-    """Search for the pattern as written, or for the first basic reading that has a match.
+    """Search for the pattern as written, or for the first other reading that has a match.
 
-    A basic reading is tried if the pattern has no match or is invalid. Raises ToolError for a pattern that is invalid
-    as written and has no match in another reading.
+    A pattern without a match is read as a basic regular expression, an invalid one as text before that. Raises
+    ToolError for a pattern that is invalid as written and has no match in another reading.
     """
     invalid: ToolError | None = None
-    for pattern in (wanted.pattern, *basic_readings(wanted.pattern)):
+    for pattern in (wanted.pattern, _as_text(wanted.pattern), *basic_readings(wanted.pattern)):
+        if pattern == _as_text(wanted.pattern) != wanted.pattern and invalid is None:
+            continue
         reading = replace(wanted, pattern=pattern)
         found = search(reading)
         try:
@@ -103,8 +109,12 @@ def _first_reading(search: Search, wanted: Wanted) -> tuple[Wanted, Iterator[Lin
         if first is not None:
             return reading, chain([first], found)
     if invalid is not None:
-        raise invalid
+        raise ToolError(f"{invalid}\nIts text does not occur either.")
     return wanted, iter(())
+
+
+def _as_text(pattern: str) -> str:
+    return re.sub(r"[\\.^$*+?()\[\]{}|]", r"\\\g<0>", pattern)
 
 
 def _no_matches(search: Search, wanted: Wanted, searched: int, glob: str) -> str:

@@ -282,6 +282,17 @@ def test_a_bad_pattern_is_explained(call: Call, ctx: Bench) -> None:
     outcome = call("grep", pattern="(unclosed")
     assert outcome.status == "error"
     assert "is not a regular expression" in outcome.output
+    assert outcome.output.endswith("Its text does not occur either.")
+
+
+@pytest.mark.parametrize("ripgrep", [True, False])
+def test_a_bad_pattern_is_read_as_text(call: Call, ctx: Bench, monkeypatch: pytest.MonkeyPatch, ripgrep: bool) -> None:
+    plant(ctx.cwd, {"a": "def f (x):\ny[0](*\n"})
+    if not ripgrep:
+        monkeypatch.setenv("PATH", "")
+    for pattern, line in (("def f (", "1:def f (x):"), ("y[0](*", "2:y[0](*")):
+        note = f"[{pattern} is not a regular expression; these lines have it as text]"
+        assert call("grep", pattern=pattern).output == f"{note}\na\n{line}"
 
 
 def test_very_long_lines_are_clipped(call: Call, ctx: Bench) -> None:
