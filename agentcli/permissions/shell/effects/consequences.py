@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentcli.permissions.shell.programs.known_programs import FETCHING, uses_network, word_set
+from agentcli.permissions.shell.programs.known_programs import command_name, uses_network, word_set
 
 _NETWORK, _DELETES, _DISCARDS = "uses the network", "deletes files", "discards changes"
 REWRITES = "rewrites the remote"
@@ -36,10 +36,10 @@ def named_consequence(words: Sequence[str], folders: Sequence[Path]) -> str:
         return ""
     name, *arguments = os.path.basename(words[0]), *words[1:]
     found = _consequence(name, arguments, folders)
-    subcommand = arguments[:1] if name == "git" or name in FETCHING else []
+    called = command_name((name, *arguments))
     if name == "git" and (forced := _forced(arguments)):
-        subcommand, found = ["push", forced], REWRITES
-    return f"{' '.join((name, *subcommand))} {found}" if found else ""
+        called, found = f"git push {forced}", REWRITES
+    return f"{called} {found}" if found else ""
 
 
 def _consequence(name: str, arguments: list[str], folders: Sequence[Path]) -> str:

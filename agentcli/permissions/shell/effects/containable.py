@@ -32,6 +32,7 @@ from agentcli.permissions.shell.programs.known_programs import (
     INTERPRETERS,
     OF_THE_SHELL,
     SHELLS,
+    command_name,
     is_ordinary,
     uses_network,
     word_set,
@@ -246,7 +247,9 @@ def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace, al
         return _Judged("git is called in a way that is not known")
     words, folders = placed_in
     remote = uses_network(words, folders)
-    if remote and (why := remote_problem(words, folders) if workspace.gated else "git uses the network"):
+    if remote and (
+        why := remote_problem(words, folders) if workspace.gated else f"{command_name(words)} uses the network"
+    ):
         return _Judged(why)
     if words[1:2] == ("ls-remote",):
         return _Judged(next(filter(None, (workspace.git(folder).danger for folder in folders)), ""))

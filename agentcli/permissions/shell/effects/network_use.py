@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from agentcli.permissions.shell.programs.known_programs import word_set
+from agentcli.permissions.shell.programs.known_programs import command_name, word_set
 from agentcli.permissions.shell.programs.option_grammar import Shape, fit
 from agentcli.permissions.shell.syntax.parse import UNKNOWN
 from agentcli.system import probe
@@ -33,7 +33,7 @@ def network_problem(words: Sequence[str], loopback: Callable[[int], bool] | None
     """
     ports = ports_asked(words[1:])
     if loopback is None or ports is None:
-        return f"{words[0]} uses the network"
+        return f"{command_name(words)} uses the network"
     served = next((port for port in ports if not loopback(port)), None)
     return f"{words[0]} asks port {served}, which a program outside the sandbox serves" if served is not None else ""
 
@@ -130,7 +130,7 @@ def remote_problem(words: Sequence[str], folders: Sequence[Path]) -> str:
     shapes = _FROM_REMOTE.get(words[1], ())
     fitting = fit(shapes, list(words[2:])) if shapes else ""
     if isinstance(fitting, str):
-        return "git uses the network"
+        return f"{command_name(words)} uses the network"
     if any(value.startswith("https://") for kind, value in fitting[1] if kind == "remote"):
         return ""
     tops = {

@@ -295,6 +295,13 @@ def is_interpreter(program: str) -> bool:
     return name in INTERPRETERS or name.rstrip("0123456789.") in INTERPRETERS
 
 
+def command_name(words: Sequence[str]) -> str:
+    """Return a command's name for people: `git push`, `npm install`, or its program alone."""
+    name = os.path.basename(words[0])
+    verb = words[1] if len(words) > 1 and (name == "git" or name in FETCHING) else ""
+    return f"{name} {verb}" if verb and not verb.startswith("-") else name
+
+
 def never_saved(words: Sequence[str]) -> str:
     """Return the reason to ask about a command each time, without its name; empty if a rule may be saved."""
     name, *arguments = words
