@@ -12,6 +12,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError, UsageError
 from agentcli.core.sanitise import display_path
 from agentcli.core.text.words import plural
+from agentcli.program.merging import Merging
 from agentcli.system import probe
 from agentcli.system.git import GitError, git, run_git
 from agentcli.system.worktrees import (
@@ -64,7 +65,8 @@ class NamedWorktree:
     def merge(self) -> str:
         """Commit uncommitted changes, merge into the repository's branch, remove the worktree; return that branch.
 
-        Raises InputError if nothing was merged; the worktree then stays.
+        A merge that was killed is repeated from where it was. Raises InputError if nothing was merged; the worktree
+        then stays.
         """
         with locked_repository(self.tree.root, self.tree.folder.parent, self.tree.env):
             target = self._merged()
@@ -75,30 +77,27 @@ class NamedWorktree:
 
     def _merged(self) -> str:
         root, target = self.tree.root, self.target
-        by_hand = f"`git -C {display_path(root)} merge {self.branch}`"
+        shown = display_path(root)
+        by_hand = f"`git -C {shown} merge {self.branch}`"
         if not target:
-            raise InputError(f"{display_path(root)} is at a detached HEAD: check out a branch there, then {by_hand}.")
+            raise InputError(f"{shown} is at a detached HEAD: check out a branch there, then {by_hand}.")
         try:
-            if git(root, "status", "--porcelain", "--untracked-files=no", env=self.tree.env):
-                raise InputError(f"{display_path(root)} has uncommitted changes: commit them, then {by_hand}.")
             if not run_git(root, "rev-parse", "-q", "--verify", "MERGE_HEAD", env=self.tree.env).exit_code:
-                raise InputError(f"A merge is not finished in {display_path(root)}: commit it, then {by_hand}.")
-            if self._git("status", "--porcelain", "--untracked-files=all"):
+                raise InputError(
+                    f"A merge is not finished in {shown}: commit it or `git merge --abort`, then {by_hand}."
+                )
+            merging = Merging(root, self.branch, self.tree.env)
+            if git(root, "status", "--porcelain", "--untracked-files=no", env=self.tree.env):
+                dirty = f"{shown} has uncommitted changes: commit them, then {by_hand}."
+                raise InputError(merging.unfinished() or dirty)
+            if probe.is_dir(self.tree.folder) and self._git("status", "--porcelain", "--untracked-files=all"):
                 self._git("add", "--all")
                 self._git("commit", "-q", "-m", f"Work of agentcli in {self.name}")
-            merged = run_git(root, "merge", "-q", "--no-edit", self.branch, env=self.tree.env)
-            if merged.exit_code:
-                raise InputError(f"Not merged: {self._given_up(merged.reason)}. To merge it by hand: {by_hand}.")
-        except GitError as error:
+            if reason := merging.run():
+                raise InputError(f"Not merged: {reason}. To merge it by hand: {by_hand}.")
+        except (GitError, OSError) as error:
             raise InputError(f"Not merged: {error}.") from error
         return target
-
-    def _given_up(self, reason: str) -> str:
-        """End a merge that failed; return why it did."""
-        root, env = self.tree.root, self.tree.env
-        conflicts = git(root, "diff", "--name-only", "--diff-filter=U", env=env).splitlines()
-        run_git(root, "merge", "--abort", env=env)
-        return f"conflicts in {', '.join(conflicts)}" if conflicts else reason
 
     def take_along(self) -> None:
         """Move the uncommitted changes of the repository's checkout into the worktree.
@@ -115,10 +114,16 @@ class NamedWorktree:
         except GitError as error:
             raise InputError(f"The changes could not be moved: {error}. See `git stash list`.") from error
 
-    def discard(self) -> None:
-        """Remove the worktree and its branch, with all changes that are not merged."""
+    def discard(self) -> str:
+        """Remove the worktree and its branch, with all changes that are not merged; return the name of a branch that stays.
+
+        If the folder is gone already, a branch with commits stays: nobody has seen what would be lost.
+        """
+        seen = "-D" if probe.is_dir(self.tree.folder) else "-d"
         remove_worktree(self.tree.root, self.tree.folder, self.tree.env)
-        run_git(self.tree.root, "branch", "-q", "-D", self.branch, env=self.tree.env)
+        run_git(self.tree.root, "branch", "-q", seen, self.branch, env=self.tree.env)
+        kept = run_git(self.tree.root, "rev-parse", "-q", "--verify", f"refs/heads/{self.branch}", env=self.tree.env)
+        return "" if kept.exit_code else self.branch
 
     def _git(self, *arguments: str) -> str:
         return git(self.tree.folder, *arguments, env=self.tree.env)

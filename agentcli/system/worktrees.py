@@ -116,10 +116,13 @@ def make_worktree(repo: Path, commit: str, folder: Path, env: Mapping[str, str] 
 
 
 def remove_worktree(repo: Path, folder: Path, env: Mapping[str, str] | None = None) -> None:
-    """Remove a worktree with everything in it."""
+    """Remove a worktree with everything in it, also one whose removal was killed."""
+    removal = ("worktree", "remove", "--force", "--force", str(folder))
     with locked_repository(repo, folder.parent, env):
-        run_git(repo, "worktree", "remove", "--force", "--force", str(folder), env=env)
-    shutil.rmtree(folder, ignore_errors=True)
+        failed = run_git(repo, *removal, env=env).exit_code
+        shutil.rmtree(folder, ignore_errors=True)
+        if failed:  # git knows a worktree without its `.git` file, and removes it only once its folder is gone
+            run_git(repo, *removal, env=env)
 
 
 def remove_merged(repo: Path, folder: Path, env: Mapping[str, str] | None = None) -> bool:

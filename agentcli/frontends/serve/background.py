@@ -45,9 +45,9 @@ class Background:
         """The folder in which it works."""
         return self.options.cwd
 
-    def named_worktree(self, env: Mapping[str, str]) -> NamedWorktree | None:
-        """Return its worktree, if it has one that still exists."""
-        if self.worktree is None or not probe.is_dir(self.worktree["folder"]):
+    def named_worktree(self, env: Mapping[str, str], *, gone: bool = False) -> NamedWorktree | None:
+        """Return its worktree, if it has one that still exists; with `gone`, also one whose folder is gone."""
+        if self.worktree is None or not (gone or probe.is_dir(self.worktree["folder"])):
             return None
         there = self.worktree
         tree = Worktree(Path(there["root"]), Path(there["folder"]), Path(there["cwd"]), there["head"], env)

@@ -32,7 +32,7 @@ class Work:
 
         Raises InputError if nothing was merged.
         """
-        tree = self._tree(row)
+        tree = self._tree(row, gone=True)
         if tree is None:
             raise InputError("It has no worktree of its own, so there is nothing to merge.")
         self._require_ended(row)
@@ -46,14 +46,15 @@ class Work:
         Return a line about it. Raises InputError if the session is open.
         """
         self._require_ended(row)
-        if (tree := self._tree(row)) is not None:
-            tree.discard()
+        tree = self._tree(row, gone=True)
+        branch = tree.discard() if tree is not None else ""
         self._kept.remove(row.session)
-        return f"Removed. The conversation stays: agentcli resume {row.session}"
+        stays = f"branch {branch} and the conversation stay" if branch else "The conversation stays"
+        return f"Removed. {stays[0].upper()}{stays[1:]}: agentcli resume {row.session}"
 
-    def _tree(self, row: Running) -> NamedWorktree | None:
+    def _tree(self, row: Running, *, gone: bool = False) -> NamedWorktree | None:
         found = self._kept.get(row.session)
-        return None if found is None else found.named_worktree(self._env)
+        return None if found is None else found.named_worktree(self._env, gone=gone)
 
     def _require_ended(self, row: Running) -> None:
         """Raise InputError if a program has the session open: it may still change files."""
