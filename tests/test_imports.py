@@ -78,6 +78,12 @@ def test_a_run_without_hooks_loads_nothing_to_run_them_with_and_nothing_that_rea
     assert not [module for module in modules if module.startswith(unused)]
 
 
+def test_a_background_session_keeps_no_parser_in_its_memory(tmp_path: Path) -> None:
+    modules = loaded("from agentcli.__main__ import main\nmain(['agents', 'run', 'nobody'])", tmp_path)
+    assert "agentcli.frontends.agents.running" in modules
+    assert not modules & {"typer", "rich", "prompt_toolkit"}
+
+
 def test_the_early_prompt_needs_only_a_handful_of_modules(tmp_path: Path) -> None:
     modules = loaded("import agentcli.frontends.terminal.early", tmp_path)
     assert not modules & {*HEAVY, "asyncio", "json", "dataclasses"}

@@ -76,8 +76,11 @@ def _parse(arguments: list[str]) -> Options | int:
         from agentcli.frontends.cli.session_list import plainly
 
         if answer := plainly(arguments):
-            answer()
-            return 0
+            return answer()
+    if arguments[:2] == ["agents", "run"] and len(arguments) == 3:
+        from agentcli.frontends.agents.running import run_background
+
+        return run_background(arguments[2])  # the parser's packages would stay in its memory
     from agentcli.frontends.cli.parser import COMMANDS, invoke
 
     if word := lone_word(arguments, COMMANDS):

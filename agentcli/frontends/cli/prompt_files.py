@@ -69,14 +69,6 @@ def show_agents(json: Json = False) -> int:
     return screen.show_agents(project, listing_of(project, "agentcli agents"))
 
 
-@agents.command("run", hidden=True)
-def run_agent(session: Annotated[str, typer.Argument(metavar="SESSION", help="a background session")]) -> int:
-    """Run a background session."""
-    from agentcli.frontends.agents.running import run_background
-
-    return run_background(session)
-
-
 @agents.command("list")
 def list_agents(json: Json = False, cwd: InFolder = "", trust: Trust = False) -> None:
     """List the agents available in this folder."""

@@ -33,8 +33,11 @@ _COST, _MODEL = Column("cost $", numeric=True, from_width=70), Column("model", f
 _RECORDS, _FOLDER = Column("records", numeric=True, from_width=100), Column("folder")
 
 
-def plainly(arguments: Sequence[str]) -> Callable[[], None] | None:
-    """Return the action of `sessions list` or `sessions search` with only flags; None if a parser is needed."""
+def plainly(arguments: Sequence[str]) -> Callable[[], int] | None:
+    """Return the action of `sessions list` or `sessions search` with only flags; None if a parser is needed.
+
+    The action returns the exit code.
+    """
     command, rest = list(arguments[:2]), arguments[2:]
     words = [word for word in rest if not word.startswith("-")]
     flags = [word for word in rest if word.startswith("-")]
@@ -48,14 +51,31 @@ def plainly(arguments: Sequence[str]) -> Callable[[], None] | None:
     return None
 
 
+def _picks(options: Options) -> int | None:
+    """Return the exit code of a run in which a person chose a session from the list.
+
+    None without a person, or without sessions: then the list is printed.
+    """
+    from agentcli.frontends.cli.launch import has_terminal, start
+
+    if not (has_terminal() and on_terminal(sys.stdout)):
+        return None
+    context = project_of(options)
+    return start(options) if context.store.newest(context.project) is not None else None
+
+
 def print_list(
     everywhere: bool = False, json: bool = False, limit: int | None = None, cwd: str = "", trash: bool = False
-) -> None:
-    """Print the sessions of this project or of all, newest first, each with its forks below it.
+) -> int:
+    """Print the sessions of this project or of all, newest first, each with its forks below it; return the exit code.
 
-    With `trash`, print the sessions in the trash. `limit`: 0 for all of them, None for as many as a person wants to
-    see.
+    On a terminal, those of this project are offered as by `agentcli resume`. With `trash`, print the sessions in the
+    trash. `limit`: 0 for all of them, None for as many as a person wants to see.
     """
+    if not (everywhere or json or trash) and limit is None:
+        code = _picks(Options(session="", cwd=cwd))
+        if code is not None:
+            return code
     from agentcli.sessions.info import info_to_json
     from agentcli.sessions.project import about_gone_folders
 
@@ -77,6 +97,7 @@ def print_list(
         _print_table(infos, () if everywhere or trash else context.project.others)
         if found > len(infos):
             say(f"{found - len(infos):,} older ones are not listed; --limit 0 lists all.")
+    return 0
 
 
 def _print_table(infos: Sequence[SessionInfo], places: Sequence[Place]) -> None:
@@ -110,8 +131,8 @@ def print_found(
     limit: int = FOUND,
     cwd: str = "",
     hits: int = HITS,
-) -> None:
-    """Print the sessions that contain all the words, with the places."""
+) -> int:
+    """Print the sessions that contain all the words, with the places; return the exit code."""
     from agentcli.sessions.search import search
 
     context = project_of(Options(cwd=cwd))
@@ -132,6 +153,7 @@ def print_found(
             # Sanitise with unused letters instead of the marks, which are inserted afterwards.
             text = safe(one.report(*_MARKS))
             print(text.replace(_MARKS[0], marks[0]).replace(_MARKS[1], marks[1]) + "\n")
+    return 0
 
 
 def when(info: SessionInfo) -> str:

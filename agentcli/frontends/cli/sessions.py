@@ -45,9 +45,12 @@ def list_sessions(
     ] = None,
     trash: Annotated[bool, typer.Option("--trash", help="list deleted sessions")] = False,
     cwd: InProject = "",
-) -> None:
-    """List sessions, newest first, with their forks."""
-    print_list(all, json, limit, cwd, trash)
+) -> int:
+    """List sessions, newest first, with their forks.
+
+    On a terminal, choose one to resume, as with `agentcli resume`; an option or a pipe prints the table.
+    """
+    return print_list(all, json, limit, cwd, trash)
 
 
 @app.command()

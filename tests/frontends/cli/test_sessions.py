@@ -78,6 +78,22 @@ def test_a_list_and_a_search_say_the_same_with_a_parser_and_without(program: Pro
     assert "Usage" in program.run("sessions", "search", "--help").out
 
 
+@pytest.mark.full
+def test_on_a_terminal_the_list_is_the_picker_of_resume(program: Program) -> None:
+    for text in ("first words", "second words"):
+        program.run("-p", text, "-m", "script:echo")
+    shown = []
+    for command in (("resume",), ("sessions", "list"), ("sessions", "list", "-C", str(program.work))):
+        with program.terminal(*command) as t:
+            t.until("Resume which session?", "❯ second words", "Enter · Ctrl-R rename")
+            shown.append([line for line in t.screen() if "words" in line])
+            t.send("\x1b", until="No session chosen.")
+            assert t.wait() == 0
+    assert shown[0] == shown[1] == shown[2]
+    with program.terminal("sessions", "list", "--limit", "1", columns=100) as t:
+        t.until("last used", "second words")
+
+
 def test_show_prints_plainly_where_nobody_pages(program: Program) -> None:
     first = say_once(program, "hello")
     whole = program.run("sessions", "show", first).out
