@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agentcli.core.sanitise import display_path
 from agentcli.system import probe
-from agentcli.system.git import Ran, git, run_git
+from agentcli.system.git import Ran, first_line, git, run_git
 
 MARK = "agentcli-merge"
 """File in the checkout's git folder while a merge runs; its text is HEAD before the merge."""
@@ -40,30 +40,32 @@ class Merging:
         new = {name for name in self._names("--diff-filter=A") if not os.path.lexists(self._root / name)}
         lock = self._git_path("index.lock")
         locked = probe.exists(lock)
-        self._mark.write_text(self._git("rev-parse", "HEAD"))
-        done = Ran(-1, "", "")
+        done, head = Ran(-1, "", ""), self._git("rev-parse", "HEAD")
         try:
+            self._mark.write_text(head)
             done = self._run("merge", "-q", "--no-edit", self._branch)
         finally:
-            reason = self._given_up(done, new, None if locked else lock) if done.exit_code else ""
+            reason = self._given_up(done, head, new, None if locked else lock) if done.exit_code else ""
             self._mark.unlink(missing_ok=True)
         return reason
 
-    def _given_up(self, done: Ran, new: Iterable[str], lock: Path | None) -> str:
-        """Undo a merge that failed; return why it did."""
+    def _given_up(self, done: Ran, head: str, new: Iterable[str], lock: Path | None) -> str:
+        """Undo a merge into `head` that failed; return why it did, empty if it did not."""
         if done.exit_code < 0 and lock is not None:
             lock.unlink(missing_ok=True)
+        if self._git("rev-parse", "HEAD") != head:
+            return ""  # it was killed after the merge had been committed
         if not self._run("rev-parse", "-q", "--verify", "MERGE_HEAD").exit_code:
             conflicts = self._git("diff", "--name-only", "--diff-filter=U").splitlines()
             self._run("merge", "--abort")
-            return f"conflicts in {', '.join(conflicts)}" if conflicts else done.reason
+            return f"conflicts in {', '.join(conflicts)}" if conflicts else first_line(done.reason)
         # Only files of the branch are restored: another edit of this moment stays.
         changed = filter(None, self._git("diff", "--name-only", "-z", "HEAD").split("\0"))
         if set(self._names()).issuperset(changed):
             self._run("reset", "-q", "--hard", "HEAD")
         for name in new:
             (self._root / name).unlink(missing_ok=True)
-        return done.reason or "git was killed"
+        return first_line(done.reason) or "git was killed"
 
     def _names(self, *options: str) -> list[str]:
         """Return the files that the branch has changed."""

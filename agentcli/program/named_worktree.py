@@ -14,7 +14,7 @@ from agentcli.core.sanitise import display_path
 from agentcli.core.text.words import plural
 from agentcli.program.merging import Merging
 from agentcli.system import probe
-from agentcli.system.git import GitError, git, run_git
+from agentcli.system.git import GitError, first_line, git, run_git
 from agentcli.system.worktrees import (
     NoWorktree,
     Worktree,
@@ -95,8 +95,10 @@ class NamedWorktree:
                 self._git("commit", "-q", "-m", f"Work of agentcli in {self.name}")
             if reason := merging.run():
                 raise InputError(f"Not merged: {reason}. To merge it by hand: {by_hand}.")
-        except (GitError, OSError) as error:
-            raise InputError(f"Not merged: {error}.") from error
+        except GitError as error:
+            raise InputError(f"Not merged: {error.line}.") from error
+        except OSError as error:
+            raise InputError(f"Not merged: {error.strerror}.") from error
         return target
 
     def take_along(self) -> None:
@@ -112,7 +114,7 @@ class NamedWorktree:
                 git(root, "stash", "pop", "-q", env=env)
                 raise InputError("The changes could not be moved. They are where they were.")
         except GitError as error:
-            raise InputError(f"The changes could not be moved: {error}. See `git stash list`.") from error
+            raise InputError(f"The changes could not be moved: {error.line}. See `git stash list`.") from error
 
     def discard(self) -> str:
         """Remove the worktree and its branch, with all changes that are not merged; return the name of a branch that stays.
@@ -135,10 +137,14 @@ def open_worktree(cwd: Path, name: str, trees: Path, env: Mapping[str, str]) -> 
     Raises UsageError for an invalid name, InputError if it cannot be made; then nothing has changed.
     """
     if not _NAME.fullmatch(name) or ".." in name or name.endswith((".", ".lock")):
-        raise UsageError(f"Not a name for a worktree: {name!r}. Use letters, digits, '.', '_' and '-'.")
+        raise UsageError(
+            f"Not a name for a worktree: {name!r}. Use a letter or digit, then up to 63 letters, digits, '-', '_' and '.'."
+        )
     top = run_git(cwd, "rev-parse", "--show-toplevel", env=env)
     if top.exit_code:
-        raise InputError(f"No worktree: {display_path(cwd)} is not in a git repository.")
+        bare = probe.is_file(cwd / "HEAD") and probe.is_dir(cwd / "objects")
+        why = "has no checkout: it is a bare repository" if bare else "is not in a git repository"
+        raise InputError(f"No worktree: {display_path(cwd)} {why}.")
     root = top.out.removesuffix("\n")
     if run_git(root, "rev-parse", "--verify", "-q", "HEAD", env=env).exit_code:
         raise InputError(f"No worktree: {display_path(Path(root))} has no commit yet.")
@@ -158,7 +164,7 @@ def open_worktree(cwd: Path, name: str, trees: Path, env: Mapping[str, str]) -> 
             remove_worktree(tree.root, tree.folder, env)
             raise
     except (NoWorktree, GitError, OSError) as error:
-        raise InputError(f"No worktree: {error}.") from error
+        raise InputError(f"No worktree: {first_line(str(error))}.") from error
     return NamedWorktree(name, tree, uncommitted)
 
 

@@ -122,8 +122,8 @@ class Options:
         tuple[str, ...], Flag("add a folder to the workspace; repeatable", "DIR", ("--add-dir",), also=("acp",))
     ] = ()
     worktree: Annotated[
-        str, Flag("work in a new git worktree, on branch agentcli/NAME", "NAME", ("-w", "--worktree"))
-    ] = ""
+        str | None, Flag("work in a new git worktree, on branch agentcli/NAME", "NAME", ("-w", "--worktree"))
+    ] = None
     background: Annotated[bool, Flag("start the session without a terminal, and print its id", names=("--bg",))] = False
     mcp_config: Annotated[tuple[str, ...], Flag("also use the MCP servers defined there; repeatable", "FILE|JSON")] = ()
     output_format: Annotated[

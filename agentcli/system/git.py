@@ -24,6 +24,11 @@ _REASON_CHARACTERS = 500
 class GitError(AgentError):
     """A git command failed, or git is missing."""
 
+    @property
+    def line(self) -> str:
+        """The reason in one line, without its period."""
+        return first_line(str(self))
+
 
 @dataclass(frozen=True, slots=True)
 class Ran:
@@ -32,6 +37,11 @@ class Ran:
     exit_code: int
     out: str
     reason: str
+
+
+def first_line(reason: str) -> str:
+    """Return what git said first, without its period; more lines are consequences and hints."""
+    return reason.strip().partition("\n")[0].rstrip(".")
 
 
 def git(folder: Path | str, *arguments: str, env: Mapping[str, str] | None = None) -> str:

@@ -142,3 +142,20 @@ def test_a_branch_whose_folder_is_gone_is_only_deleted_with_nothing_on_it(reposi
         shutil.rmtree(worktree.tree.folder)
         assert worktree.discard() == ("agentcli/wTrue" if changed else "")
     assert left(repository) == ([], ["agentcli/wTrue", "main"])
+
+
+def test_a_disk_that_takes_no_more_stops_a_merge_before_anything_has_changed(repository: Path) -> None:
+    """Files have a largest size here, at which a write fails as on a full disk."""
+    worktree = opened(repository)
+    (worktree.tree.cwd / "first.txt").write_text("first\n")
+    (worktree.tree.cwd / "large.bin").write_bytes(os.urandom(400_000))
+    git(worktree.tree.folder, "add", "--all")
+    git(worktree.tree.folder, "commit", "-q", "-m", "large")
+    before = state(repository)
+    where = ("fix", str(repository), str(worktree.tree.folder), worktree.tree.head, "merge")
+    limited = ["sh", "-c", 'ulimit -f 100; exec "$@"', "sh", sys.executable, "-c", CHILD, *where]
+    ran = subprocess.run(limited, capture_output=True, text=True, check=False)
+    assert (ran.returncode, "InputError: Not merged: " in ran.stderr) == (1, True), ran.stderr
+    assert state(repository) == before
+    assert worktree.merge() == "main"
+    assert (repository / "large.bin").stat().st_size == 400_000

@@ -85,12 +85,15 @@ def test_what_cannot_be_a_worktree_gets_one_sentence_and_changes_nothing(reposit
     for name, reason in (("fix", "The worktree fix exists"), ("taken", "The branch agentcli/taken exists")):
         with pytest.raises(InputError, match=reason):
             opened(repository, name)
-    for name in ("../up", "a b", "", "-x", "x.lock", "a..b"):
+    for name in ("../up", "a b", "", "-x", "x.lock", "a..b", "a/b", "ä", "n" * 65):
         with pytest.raises(UsageError, match="Not a name for a worktree"):
             opened(repository, name)
     (empty := tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="is not in a git repository"):
         open_worktree(empty, "x", tmp_path / "trees", os.environ)
+    git(empty, "init", "-q", "--bare", "bare.git")
+    with pytest.raises(InputError, match="has no checkout: it is a bare repository"):
+        open_worktree(empty / "bare.git", "x", tmp_path / "trees", os.environ)
     git(empty, "init", "-q")
     with pytest.raises(InputError, match="has no commit yet"):
         open_worktree(empty, "x", tmp_path / "trees", os.environ)

@@ -71,7 +71,7 @@ def begin(project: Project, options: Options, warn: Callable[[str], object]) -> 
     place, cwd = former.worktree if former is not None else None, str(project.cwd)
     if former is not None and not options.cwd and probe.is_dir(former.folder):
         cwd = former.folder
-    if options.worktree:
+    if options.worktree is not None:
         worktree = open_worktree(project.cwd, options.worktree, project.worktrees, project.given_env)
         place, cwd = in_its_worktree(worktree), str(worktree.tree.cwd)
         if worktree.uncommitted:
@@ -82,7 +82,7 @@ def begin(project: Project, options: Options, warn: Callable[[str], object]) -> 
         add_dirs=tuple(str(Path(each).expanduser().resolve()) for each in options.add_dirs),
         session=session if resumed else None,
         session_id="" if resumed else session,
-        worktree="",
+        worktree=None,
         background=False,
     )
     try:
@@ -148,7 +148,7 @@ def stored_options(options: Options, session: str, prompts: tuple[str, ...] = ()
         fork=False,
         model="",
         mode="",
-        worktree="",
+        worktree=None,
         background=False,
     )
 

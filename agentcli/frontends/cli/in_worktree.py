@@ -20,10 +20,10 @@ def in_worktree(options: Options, run: Callable[[Options], int], attended: bool)
     An unchanged worktree is removed. Without a person at the terminal a changed one is kept.
     """
     project = project_of(options)
-    worktree = open_worktree(project.cwd, options.worktree, project.worktrees, project.env)
+    worktree = open_worktree(project.cwd, options.worktree or "", project.worktrees, project.env)
     if worktree.uncommitted:
         _say(f"Worktree {worktree.name} starts at HEAD, without your uncommitted changes.")
-    return within(worktree, replace(options, worktree=""), run, attended)
+    return within(worktree, replace(options, worktree=None), run, attended)
 
 
 def within(worktree: NamedWorktree, options: Options, run: Callable[[Options], int], attended: bool) -> int:

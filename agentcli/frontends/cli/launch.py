@@ -36,7 +36,7 @@ def start(options: Options, early: EarlyTerminal | None = None) -> int:
         from agentcli.frontends.agents.starting import in_background
 
         return in_background(options)
-    if options.worktree:
+    if options.worktree is not None:
         from agentcli.frontends.cli.in_worktree import in_worktree
 
         return in_worktree(options, start, attended=not options.print and has_terminal())

@@ -90,7 +90,7 @@ class Listing:
         try:
             return "" if tree is None or not tree.is_changed else summary(tree.stat())
         except GitError as error:
-            return str(error)
+            return error.line
 
 
 def listing_of(project: Project, name: str) -> Listing:

@@ -25,7 +25,7 @@ class Work:
                 return ""
             return run_git(row.folder, "diff", "HEAD", env=self._env).out
         except GitError as error:
-            raise InputError(f"No diff: {error}.") from error
+            raise InputError(f"No diff: {error.line}.") from error
 
     def merge(self, row: Running) -> str:
         """Merge a session's worktree, after which the session is no longer listed; return a line about it.

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,13 @@ import pytest
 
 from tests.e2e.program import Program
 
-ASKS = [
+ASKS: list[dict[str, Any]] = [
     {"text": "Let me make it.", "calls": [{"name": "bash", "input": {"command": "touch made.txt"}, "id": "c1"}]},
     {"text": "All done."},
 ]
 
 
-def script(program: Program, replies: list[dict[str, Any]], name: str = "script") -> str:
+def script(program: Program, replies: Sequence[Mapping[str, Any]], name: str = "script") -> str:
     file = program.base / f"{name}.json"
     file.write_text(json.dumps({"replies": replies}))
     return f"script:{file}"
@@ -68,6 +69,8 @@ def test_what_cannot_start_gets_one_sentence_and_leaves_nothing(program: Program
         (("--bg", "go", "--no-session"), 2, "--bg needs a stored session"),
         (("--bg", "go", "-C", "/nowhere"), 2, "/nowhere is not a folder."),
         (("--bg", "go", "-w", "a b"), 2, "Not a name for a worktree"),
+        (("--bg", "go", "-w", ""), 2, "Not a name for a worktree: ''"),
+        (("-p", "go", "-w", "", "-m", "script:echo"), 2, "Not a name for a worktree: ''"),
         (("resume", "nobody", "--bg", "go"), 42, "Unknown session 'nobody'"),
     ):
         ran = program.run(*arguments)
@@ -117,20 +120,27 @@ def test_a_question_is_answered_from_the_screen_and_its_work_merged(program: Pro
 
 @pytest.mark.full
 def test_a_killed_session_is_listed_and_resumed_on_request(program: Program) -> None:
-    slow = [{"text": "Slow.", "delay": 60}]
-    session = program.run("--bg", "work", "-m", script(program, slow)).out.strip()
-    row = until(program, "works")
+    """It is killed amid a command, after an edit in its worktree; the edit is merged at the end."""
+    work = repository(program)
+    edit = {"name": "write", "input": {"file_path": "half.txt", "content": "edit\n"}}
+    command = {"name": "bash", "input": {"command": "sleep 76.25"}}
+    model = script(program, [{"calls": [edit]}, {"calls": [command]}])
+    session = program.run("--bg", "work", "-w", "fix", "--mode", "yolo", "-m", model).out.strip()
+    while "sleep" not in (row := until(program, "works"))["doing"]:
+        time.sleep(0.1)
     os.kill(row["pid"], signal.SIGKILL)
-    row = until(program, "ended") if time.sleep(10) is None else row
-    assert "killed" in row["error"]
+    time.sleep(10)  # until then it may be starting
+    row = until(program, "ended")
+    assert ("killed" in row["error"], row["changes"]) == (True, "1 file +1 −0")
+    assert subprocess.run(["pgrep", "-f", "sleep 76.25"], check=False, capture_output=True).stdout == b""
     script(program, [{"text": "Continued."}])
     with program.terminal("agents") as t:
         t.until("r resumes")
         t.send("r", until="Continued.")
         t.until("✓")
-        t.send("x", until="No session runs.")
+        t.send("m", until="Merged fix into main.")
         t.send("q")
-    assert left(program) == []
+    assert (left(program), (work / "half.txt").read_text()) == ([], "edit\n")
     texts = [json.dumps(record) for record in program.records(session)]
     assert sum("Continue the work where it was interrupted" in text for text in texts) == 1
 

@@ -16,7 +16,7 @@ from tests.frontends.agents.test_running import left, repository, script, until
 from tests.frontends.serve.browser import INSTALLED, Browser
 from tests.frontends.serve.server import Serving
 
-ASKS = [
+ASKS: list[dict[str, Any]] = [
     {"text": "Let me make it.", "calls": [{"name": "bash", "input": {"command": "touch made.txt"}, "id": "c1"}]},
     {"text": "All done."},
 ]
