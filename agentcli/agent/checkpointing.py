@@ -106,6 +106,10 @@ class Checkpointer:
         """Restore the files as they were at record `seq`. Raises InputError if nothing was changed since."""
         return self._tell(self._changes().rewind(seq), "Restored")
 
+    def changed_since(self, seq: int) -> bool:
+        """Return True if a file has changed since record `seq`, also one that cannot be restored."""
+        return self._changes().changed_since(seq)
+
     def _around(self, tool: Tool, paths: Sequence[Path], call: ToolCall) -> AbstractContextManager[None] | None:
         match tool.traits.effect:
             case "write":
@@ -199,6 +203,10 @@ class UndoStack:
         if record is None or not isinstance(record.body, Message) or not record.body.is_prompt:
             raise InputError(f"No prompt {seq} to rewind to.")
         return [self._record(Undo(seq - 1, "rewind"))]
+
+    def changed_since(self, seq: int) -> bool:
+        """Return True if a file has changed since the prompt with this seq."""
+        return self._checkpointer is not None and self._checkpointer.changed_since(seq)
 
     def rewind_files(self, seq: int) -> Sequence[Event]:
         """Restore files as they were before the prompt with this seq. Raises InputError if none was changed since."""

@@ -33,12 +33,14 @@ from agentcli.providers.settings import (
     base_url,
     base_url_variable,
     credentials,
+    key_variable,
     key_variables,
     needs_key,
 )
 from agentcli.sessions.integrity import check
 from agentcli.system import probe
 from agentcli.system.installing import install, install_extra
+from agentcli.system.key_store import KeyStore
 
 NEWEST_SESSIONS = 100
 """Sessions that are read whole; `agentcli sessions check` reads all."""
@@ -118,22 +120,35 @@ def _program(program: Program) -> Iterator[Finding]:
 def _keys(program: Program) -> Iterator[Finding]:
     used = _used(program)
     for provider in SERVERS:
-        names = PROVIDERS[provider].key_variables
-        found = [name for name in names if program.given_env.get(name)]
-        stored = "stored key" if any(program.env.get(name) for name in names) else ""
-        advice = f"not set; `agentcli auth set {provider}` stores one, {' or '.join(names)} sets one"
-        if found or stored or provider in used:
-            yield Finding(f"key for {provider}", bool(found or stored), found[0] if found else stored or advice)
-        if (vendor := PROVIDERS[provider]).extra and (found or stored) and not is_installed(vendor):
+        has_key = bool(key_variable(BUILT_IN[provider], program.env))
+        if has_key or provider in used:
+            yield Finding(f"key for {provider}", *key_of(program, BUILT_IN[provider]))
+        if (vendor := PROVIDERS[provider]).extra and has_key and not is_installed(vendor):
             cure = f"is not installed: {install_extra(vendor.extra)}"
             yield Finding(f"SDK of {provider}", False, cure)
     for settings in program.models.providers.values():
-        if settings.platform:
-            yield _platform(settings, program.given_env)
-            continue
-        names = key_variables(settings)
-        missing = [name for name in names if not program.env.get(name)]
-        yield Finding(f"key for {settings.name}", not missing, f"{missing[0]} is not set" if missing else "set")
+        yield Finding(f"key for {settings.name}", *key_of(program, settings))
+
+
+def key_of(program: Program, settings: ProviderSettings) -> tuple[bool, str]:
+    """Return whether a provider has the key that it needs, and where the key comes from; never the key."""
+    if settings.platform:
+        return _platform(settings, program.given_env)
+    if found := key_variable(settings, program.given_env):
+        return True, f"{found} (environment)"
+    if key_variable(settings, program.env):
+        return True, f"stored key ({KeyStore(program.dirs.config).places().get(settings.name, 'config folder')})"
+    if settings.kind not in PROVIDERS or not needs_key(settings, program.env):
+        return True, "none needed"
+    names = " or ".join(key_variables(settings))
+    return False, f"not set; `agentcli auth set {settings.name}` stores one, {names} sets one"
+
+
+def endpoint_of(program: Program, settings: ProviderSettings) -> str:
+    """Return the address that a provider's requests go to, and what sets it."""
+    own = base_url(settings, program.env)
+    set_by = f"[providers.{settings.name}]" if settings.base_url else base_url_variable(settings)
+    return f"{reachability.bare(own or PROVIDERS[settings.kind].url)}{f' ({set_by})' if own else ''}"
 
 
 def _used(program: Program) -> Set[str]:
@@ -162,8 +177,8 @@ def _model(program: Program) -> Iterator[Finding]:
     yield Finding("model", ok, detail)
 
 
-def _platform(settings: ProviderSettings, env: Mapping[str, str]) -> Finding:
-    """Report the credentials that a platform's SDK would find."""
+def _platform(settings: ProviderSettings, env: Mapping[str, str]) -> tuple[bool, str]:
+    """Return whether a platform's SDK would find credentials, and where."""
     cloud = PLATFORMS[settings.platform]
     found = cloud.found(env, Path(env.get("HOME") or "~").expanduser())
     missing = [f"{each} is not set" for each in cloud.missing(env)]
@@ -173,9 +188,7 @@ def _platform(settings: ProviderSettings, env: Mapping[str, str]) -> Finding:
         else [f"its package is not installed: {install_extra(cloud.extra)}"]
     )
     seen = f"credentials for {cloud.title} in {found}" if found else f"no credentials for {cloud.title} seen"
-    return Finding(
-        f"key for {settings.name}", bool(found) and not (missing or installed), "; ".join((seen, *missing, *installed))
-    )
+    return bool(found) and not (missing or installed), "; ".join((seen, *missing, *installed))
 
 
 def _endpoints(program: Program, live: bool) -> Iterator[Finding]:
@@ -183,8 +196,7 @@ def _endpoints(program: Program, live: bool) -> Iterator[Finding]:
     for settings in {**{name: BUILT_IN[name] for name in SERVERS}, **program.models.providers}.values():
         vendor, own = PROVIDERS[settings.kind], base_url(settings, program.env)
         url = own or vendor.url
-        set_by = f"[providers.{settings.name}]" if settings.base_url else base_url_variable(settings)
-        address = f"{reachability.bare(url)}{f' ({set_by})' if own else ''}"
+        address = endpoint_of(program, settings)
         if settings.platform and not own:
             ok, result = True, "not contacted; its SDK knows the address"
         elif not own and needs_key(settings, program.env) and not credentials(settings, program.env):

@@ -117,9 +117,9 @@ class NamedWorktree:
             raise InputError(f"The changes could not be moved: {error.line}. See `git stash list`.") from error
 
     def discard(self) -> str:
-        """Remove the worktree and its branch, with all changes that are not merged; return the name of a branch that stays.
+        """Remove the worktree and its branch, with all changes that are not merged.
 
-        If the folder is gone already, a branch with commits stays: nobody has seen what would be lost.
+        If the folder is gone already, a branch with commits stays: nobody has seen what would be lost. Return its name.
         """
         seen = "-D" if probe.is_dir(self.tree.folder) else "-d"
         remove_worktree(self.tree.root, self.tree.folder, self.tree.env)

@@ -56,10 +56,10 @@ def _picks(options: Options) -> int | None:
 
     None without a person, or without sessions: then the list is printed.
     """
-    from agentcli.frontends.cli.launch import has_terminal, start
-
-    if not (has_terminal() and on_terminal(sys.stdout)):
+    if not (sys.stdin.isatty() and on_terminal(sys.stdout)):
         return None
+    from agentcli.frontends.cli.launch import start
+
     context = project_of(options)
     return start(options) if context.store.newest(context.project) is not None else None
 
@@ -67,9 +67,9 @@ def _picks(options: Options) -> int | None:
 def print_list(
     everywhere: bool = False, json: bool = False, limit: int | None = None, cwd: str = "", trash: bool = False
 ) -> int:
-    """Print the sessions of this project or of all, newest first, each with its forks below it; return the exit code.
+    """Print the sessions of this project or of all, newest first, each with its forks below it.
 
-    On a terminal, those of this project are offered as by `agentcli resume`. With `trash`, print the sessions in the
+    Return the exit code. On a terminal, those of this project are offered as by `agentcli resume`. With `trash`, print the sessions in the
     trash. `limit`: 0 for all of them, None for as many as a person wants to see.
     """
     if not (everywhere or json or trash) and limit is None:

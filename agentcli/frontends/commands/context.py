@@ -134,8 +134,9 @@ async def unpin(ctx: Context, number: str) -> AsyncIterator[Output]:
 async def rewind(ctx: CommandContext, number: str) -> None:
     """Go back to just before one of your prompts: /rewind [NUMBER or WORDS]
 
-    Without a number, choose a prompt from a list, which you can also search for what came after it. Then choose what to
-    restore: the conversation, the files, or both. The prompt returns to the input with the conversation.
+    Without a number, choose a prompt from a list, which you can also search for what came after it. If files have changed
+    since, choose what to restore: the conversation, the files, or both. The prompt returns to the input with the
+    conversation.
     """
     prompts = await asyncio.to_thread(past_messages.rewind_points, ctx.session.journal)
     if not prompts:
@@ -152,7 +153,8 @@ async def rewind(ctx: CommandContext, number: str) -> None:
     words = {one.seq: one.words for one in prompts}.get(seq)
     if words is None:
         raise UsageError(f"#{seq} is not one of your prompts. /rewind without a number lists them.")
-    what = await _what_goes_back(ctx)
+    changed = await asyncio.to_thread(ctx.session.undo_stack.changed_since, seq)
+    what = await _what_goes_back(ctx) if changed else "conversation"
     if what in ("files", "both"):
         try:
             ctx.show_events(ctx.session.undo_stack.rewind_files(seq))

@@ -20,16 +20,10 @@ from agentcli.providers.capabilities import limits
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import (
     BUILT_IN,
-    ProviderSettings,
     base_url,
-    base_url_variable,
-    key_variable,
-    key_variables,
-    needs_key,
 )
 from agentcli.system import probe
 from agentcli.system.cells import wrap
-from agentcli.system.key_store import KeyStore
 
 
 @command("Cost and state", at_once=True, values=("",), tab="session")
@@ -59,9 +53,11 @@ def _facts(program: Program, session: AgentSession) -> Iterator[tuple[str, str]]
     yield "model", f"{model.name}, window of {model.window:,} tokens{_source(model)}"
     settings = {**BUILT_IN, **program.models.providers}.get(model.provider)
     if settings is not None:
-        if endpoint := _endpoint(program, settings):
+        from agentcli.program.doctor import endpoint_of, key_of
+
+        if settings.kind in PROVIDERS and (endpoint := endpoint_of(program, settings)):
             yield "endpoint", endpoint
-        yield "key", _key(program, settings, model)
+        yield "key", key_of(program, settings)[1]
         memory = program.models.memory
         if found := limits(model.name, memory.known(model.name, base_url(settings, program.env)), memory.days):
             yield "limits", found
@@ -93,26 +89,6 @@ def _session(session: AgentSession) -> str:
     history, journal = session.history, session.journal
     stored = journal.id if journal.folder is not None else f"{journal.id} (not stored)"
     return " · ".join(filter(None, (stored, history.name or history.title)))
-
-
-def _endpoint(program: Program, settings: ProviderSettings) -> str:
-    own = base_url(settings, program.env)
-    source = f"[providers.{settings.name}]" if settings.base_url else base_url_variable(settings)
-    return f"{reachability.bare(own)} ({source})" if own else reachability.bare(PROVIDERS[settings.kind].url)
-
-
-def _key(program: Program, settings: ProviderSettings, model: ModelSpec) -> str:
-    """Describe where the key comes from; never the key."""
-    names = key_variables(settings)
-    if model.kind not in PROVIDERS:
-        return "none needed"
-    if found := key_variable(settings, program.given_env):
-        return f"{found} (environment)"
-    if key_variable(settings, program.env):
-        return f"stored: {KeyStore(program.dirs.config).places().get(settings.name, 'config folder')}"
-    if not needs_key(settings, program.env):
-        return "none needed"
-    return f"not set: {' or '.join(names)}, or `agentcli auth set {settings.name}`"
 
 
 def _trust(program: Program, session: AgentSession) -> str:

@@ -78,6 +78,11 @@ class Changes:
         """Restore files to their state at record `seq`. Raises InputError if no file was changed since."""
         return self._take_back(to_rewind(self.batches(), seq), "No file was changed since then.")
 
+    def changed_since(self, seq: int) -> bool:
+        """Return True if a file has changed since record `seq`, also one that cannot be restored."""
+        taking = to_rewind(self.batches(), seq)
+        return bool(taking.targets or taking.uncovered)
+
     def batches(self) -> list[Batch]:
         """Return all changes, undoes and redoes, oldest first, except those from an imported file."""
         foreign = self._session.history.foreign

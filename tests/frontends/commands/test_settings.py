@@ -107,7 +107,8 @@ def test_a_stored_key_is_named_as_such_and_not_shown(context: Any) -> None:
     host.given_env = {name: value for name, value in host.given_env.items() if name != "ANTHROPIC_API_KEY"}
     host.reload()
     text = "".join(type_(context, "/status"))
-    assert "stored: file" in text
+    assert "stored key (file)" in text
+    assert "stored key (file)" in "".join(type_(context, "/status checks"))
     assert "sk-ant" not in text
 
 
