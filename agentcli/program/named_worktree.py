@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -138,7 +139,8 @@ def open_worktree(cwd: Path, name: str, trees: Path, env: Mapping[str, str]) -> 
     """
     if not _NAME.fullmatch(name) or ".." in name or name.endswith((".", ".lock")):
         raise UsageError(
-            f"Not a name for a worktree: {name!r}. Use a letter or digit, then up to 63 letters, digits, '-', '_' and '.'."
+            f"Not a name for a worktree: {name!r}. Use a letter or digit, then up to 63 letters, digits, '-', '_' or '.', "
+            "but no '..', and no '.' or '.lock' at the end."
         )
     top = run_git(cwd, "rev-parse", "--show-toplevel", env=env)
     if top.exit_code:
@@ -160,7 +162,8 @@ def open_worktree(cwd: Path, name: str, trees: Path, env: Mapping[str, str]) -> 
         try:
             git(tree.folder, "checkout", "-q", "-b", branch, env=env)
             uncommitted = bool(git(root, "status", "--porcelain", env=env))
-        except GitError:
+            _origin(tree.folder, env).write_text(json.dumps({"root": str(tree.root), "head": tree.head}))
+        except (GitError, OSError):
             remove_worktree(tree.root, tree.folder, env)
             raise
     except (NoWorktree, GitError, OSError) as error:
@@ -174,12 +177,20 @@ def found_worktree(cwd: Path, trees: Path, env: Mapping[str, str]) -> NamedWorkt
         return None
     folder = trees / cwd.relative_to(trees).parts[0]
     name = run_git(folder, "symbolic-ref", "-q", "--short", "HEAD", env=env).out.strip().removeprefix(_branch(""))
-    common = run_git(folder, "rev-parse", "--path-format=absolute", "--git-common-dir", env=env).out.strip()
-    root = Path(common).parent
-    head = run_git(folder, "merge-base", "HEAD", run_git(root, "rev-parse", "HEAD", env=env).out.strip(), env=env)
-    if not (name and common) or head.exit_code:
+    try:
+        made = json.loads(_origin(folder, env).read_text())
+        root, head = Path(made["root"]), str(made["head"])
+    except (GitError, OSError, ValueError, KeyError, TypeError):
         return None
-    return NamedWorktree(name, Worktree(root, folder, cwd, head.out.strip(), env), uncommitted=False)
+    return NamedWorktree(name, Worktree(root, folder, cwd, head, env), uncommitted=False) if name else None
+
+
+def _origin(folder: Path, env: Mapping[str, str]) -> Path:
+    """Return the file in git's folder of a worktree that says from which checkout and commit it was made.
+
+    A repository may have several checkouts: of its worktrees, and of a submodule.
+    """
+    return Path(git(folder, "rev-parse", "--path-format=absolute", "--git-dir", env=env)) / "agentcli-origin.json"
 
 
 def _branch(name: str) -> str:

@@ -206,6 +206,19 @@ def test_a_merge_of_the_persons_own_is_never_ended(repository: Path) -> None:
     assert worktree.merge() == "main"
 
 
+def test_a_worktree_is_merged_into_the_checkout_that_it_was_made_from(repository: Path, tmp_path: Path) -> None:
+    """Git's own folder does not tell which one: here it is a linked worktree of the person's."""
+    linked, trees = tmp_path / "linked", tmp_path / "trees"
+    git(repository, "worktree", "add", "-q", "-b", "side", str(linked))
+    made = open_worktree(linked, "fix", trees, os.environ)
+    (made.tree.cwd / "new.txt").write_text("new\n")
+    found = found_worktree(made.tree.cwd, trees, os.environ)
+    assert found is not None
+    assert (found.tree.root, found.tree.head, found.name) == (linked, made.tree.head, "fix")
+    assert found.merge() == "side"
+    assert ((linked / "new.txt").exists(), (repository / "new.txt").exists()) == (True, False)
+
+
 def test_changes_move_into_the_worktree_and_nothing_stays_in_the_stash(repository: Path) -> None:
     (repository / "a.txt").write_text("two\n")
     (repository / "new.txt").write_text("new\n")

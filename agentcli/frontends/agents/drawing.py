@@ -21,8 +21,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 }
 """The groups with their states, in the order of the list."""
 NONE = ("No session runs.", "`agentcli --bg PROMPT` starts one in the background.")
-PREVIEW, RESULT = 10, 6
-"""Lines of a question's preview, and of a result, that are shown in the list."""
+PREVIEW, RESULT, NOTICE = 10, 6, 4
+"""Lines of a question's preview, of a result, and of a notice, that are shown in the list."""
 _MARKS: Mapping[str, tuple[Role, str]] = {
     "waits": ("warn", "?"),
     "works": ("accent", "•"),
@@ -38,11 +38,12 @@ def draw(view: View, size: Size, theme: Theme) -> list[str]:
     """Return the rows of the whole screen."""
     columns = size.columns - 1
     body, first, last = _body(view, columns, theme)
-    room = max(size.rows - 3, 1)
+    notice = _notice(view, columns, theme)
+    room = max(size.rows - 2 - len(notice), 1)
     top = max(min(first - 1, len(body) - room), 0) if last >= room else 0
     shown = [clip(line, columns) for line in body[top : top + room]]
     blank = [""] * (room - len(shown))
-    return [_head(view, columns, theme), *shown, *blank, _notice(view, columns, theme), _keys(view, columns, theme)]
+    return [_head(view, columns, theme), *shown, *blank, *notice, _keys(view, columns, theme)]
 
 
 def _head(view: View, columns: int, theme: Theme) -> str:
@@ -147,10 +148,11 @@ def _preview(question: Mapping[str, Any], columns: int, theme: Theme) -> list[st
     return wrap(begins + expand(safe(text)), columns)
 
 
-def _notice(view: View, columns: int, theme: Theme) -> str:
+def _notice(view: View, columns: int, theme: Theme) -> list[str]:
+    """Return the rows above the keys, at least one: what is typed, or what was done or refused."""
     if view.entry is not None:
-        return clip(f"{theme.paint('strong', safe_line(view.entry.title))}: {safe_line(view.entry.text)}▏", columns)
-    return theme.paint("warn", clip(safe_line(view.notice), columns))
+        return [clip(f"{theme.paint('strong', safe_line(view.entry.title))}: {safe_line(view.entry.text)}▏", columns)]
+    return [theme.paint("warn", line) for line in wrap(safe_line(view.notice), columns)[:NOTICE]] or [""]
 
 
 def _keys(view: View, columns: int, theme: Theme) -> str:

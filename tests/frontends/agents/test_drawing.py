@@ -63,6 +63,14 @@ def test_a_long_question_says_what_is_cut_and_is_shown_whole() -> None:
     assert "line 39" in "\n".join(question_lines(long, 0, 80, MUTE))
 
 
+def test_a_notice_is_shown_with_all_its_words() -> None:
+    """What to do about a merge stands at its end."""
+    notice = "Not merged: conflicts in b.txt. To merge it by hand: `git -C /home/ann/work merge agentcli/fix-login`."
+    lines = draw(View(ROWS, "docs", notice), Size(80, 24), MUTE)
+    assert (len(lines), max(map(width, lines)) < 80) == (24, True)
+    assert notice.split() == " ".join(lines[-3:-1]).split()
+
+
 def test_the_chosen_session_is_on_the_screen_however_many_there_are() -> None:
     rows = [row(f"s{n:03}", "works") for n in range(100)]
     for n in (0, 50, 99):

@@ -26,3 +26,13 @@ def test_help_lists_commands_by_group_and_the_menu_begins_with_the_most_used() -
     assert [one for group in grouped(each).values() for one in group] == [*each]
     assert [one.name for one in by_use(each)][:5] == ["help", "model", "resume", "clear", "context"]
     assert sorted(by_use(each), key=id) == sorted(each, key=id)
+
+
+def test_at_most_forty_commands_are_listed_and_each_former_name_answers_as_a_part_of_one() -> None:
+    commands = built_in_commands(FEATURES)
+    assert len(commands.listed) <= 40
+    former = {name: one for name, one in commands.all.items() if one.former}
+    assert len(former) > 20
+    for name, one in former.items():
+        meant = commands.meant(f"/{name}", here=True)
+        assert (one.now.split()[0] in commands.listed, meant.told) == (True, f"/{name} is now /{one.now}."), name
