@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, MutableMappi
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from agentcli.core.clock import Clock
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Event, Noticed, Warned
 from agentcli.core.history import History
@@ -16,7 +17,7 @@ from agentcli.core.message import ToolCall as CallPart
 from agentcli.core.sanitise import safe
 from agentcli.core.text.truncate import clip
 from agentcli.extension import Answer, Cause, Completed, Fetched, Said, TurnCost
-from agentcli.features.extensions.worker import PRINTED, Clock
+from agentcli.features.extensions.worker import PRINTED
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -16,6 +16,7 @@ from uuid import uuid4
 from agentcli.agent.calls.execute import CallStages
 from agentcli.agent.core import SessionCore
 from agentcli.agent.ports import Prompt
+from agentcli.core.clock import Clock
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError, UsageError
 from agentcli.core.event import Event, Warned
@@ -29,7 +30,6 @@ from agentcli.extension import Answer, Compaction, Completed, Context, Decision,
 from agentcli.extension import ToolCall as CallEvent
 from agentcli.features.extensions.context import TEXT, SessionContext, Shown, said
 from agentcli.features.extensions.loading import Extension, Handling, Loaded
-from agentcli.features.extensions.worker import Clock
 
 SECONDS = 24 * 3600.0
 """Seconds that a command, or a function around a turn, may take: the person can interrupt it."""

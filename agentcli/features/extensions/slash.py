@@ -14,6 +14,7 @@ from agentcli.agent.aside import SideQuestion
 from agentcli.agent.ports import Interruptible
 from agentcli.agent.session import AgentSession
 from agentcli.core.annotation import Choice, Scalar, Slot, bare, parameters_of
+from agentcli.core.clock import Clock
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import AgentError, UsageError
 from agentcli.core.event import Emit
@@ -27,7 +28,6 @@ from agentcli.extension.marks import Command as Use
 from agentcli.features.extensions.context import TEXT, SessionContext, Shown
 from agentcli.features.extensions.loading import Extension, Loaded
 from agentcli.features.extensions.session import SECONDS, SessionHost
-from agentcli.features.extensions.worker import Clock
 from agentcli.program.command import Group
 from agentcli.program.commands import Acted, Command, Context, Framed, Item, Output, OutputCommand, Said, Sent, Work
 from agentcli.tools.function_tool import Contexts, is_provided

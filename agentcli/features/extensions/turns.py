@@ -8,6 +8,7 @@ from typing import Any
 from agentcli.agent.aside import SideQuestion
 from agentcli.agent.ports import Prompt, RunTurn
 from agentcli.agent.session import AgentSession
+from agentcli.core.clock import Clock
 from agentcli.core.dataclass import replace
 from agentcli.core.event import Emit, Event, Recorded, TurnEnded
 from agentcli.core.message import Message, Text, reminder
@@ -15,7 +16,6 @@ from agentcli.extension import Answer, Ended
 from agentcli.features.extensions.context import SessionContext, Shown
 from agentcli.features.extensions.loading import Extension
 from agentcli.features.extensions.session import SECONDS, SessionHost
-from agentcli.features.extensions.worker import Clock
 
 
 async def run_around(

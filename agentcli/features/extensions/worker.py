@@ -8,12 +8,11 @@ import inspect
 import logging
 import sys
 import threading
-import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
-from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from agentcli.core.clock import Clock
 from agentcli.core.tasks import when_done
 from agentcli.core.text.truncate import clip
 
@@ -32,31 +31,6 @@ class Hung(Exception):
 
 class Ended(Exception):
     """Code of an extension that tried to end the program or the thread."""
-
-
-class Clock:
-    """Time that a handler has used. Waiting for the agent or the person does not count."""
-
-    def __init__(self) -> None:
-        self._began = time.monotonic()
-        self._waited = 0.0
-        self._waits: float | None = None
-
-    @contextmanager
-    def stopped(self) -> Iterator[None]:
-        """Stop the clock."""
-        self._waits = time.monotonic()
-        try:
-            yield
-        finally:
-            self._waited += time.monotonic() - self._waits
-            self._waits = None
-
-    @property
-    def used(self) -> float:
-        """Seconds so far."""
-        now = self._waits if self._waits is not None else time.monotonic()
-        return now - self._began - self._waited
 
 
 class Worker:
