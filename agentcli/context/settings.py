@@ -190,7 +190,7 @@ class RegionSettings:
 class SlidingSettings:
     """`context.sliding.*`: a sliding window of messages. Shares are of `budget`."""
 
-    estimator: OwnEstimator = setting("", project="free")
+    estimator: OwnEstimator = ""
     """Token estimator of `sliding`; empty: `context.estimator`."""
     primers: Messages = setting(3, project="free")
     """Oldest that stay."""

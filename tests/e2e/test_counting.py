@@ -51,11 +51,3 @@ def test_a_vocabulary_in_our_cache_is_used_and_named(program: Program) -> None:
         in program.run("context", "show", *TIKTOKEN).out
     )
     assert f"{encoding} in {ours}" in program.run("doctor").out
-
-
-@pytest.mark.full
-def test_a_policy_may_have_an_estimator_of_its_own(program: Program) -> None:
-    program.config('[context.sliding]\nestimator = "shannon"\n')
-    assert program.run("-p", "hello", "-m", "script:echo").code == 0
-    assert counted_by(program) == "calibrated"
-    assert counted_by(program, "--set", "context.policy=sliding") == "shannon"

@@ -350,7 +350,7 @@ _BY_SECTION: Mapping[str, str] = {
         estimator auto_turns horizon patience smallest input_least least protect_share minimum_share
     """,
     "context.regions": "estimator aim ratio slack buffer large_output small_output",
-    "context.sliding": "summary_tokens task_budget temperature",
+    "context.sliding": "estimator summary_tokens task_budget temperature",
     "context.snapshot": """
         share rules_share knowledge_share files_read files_changed commands lookups item_characters goal_characters
         sentence_characters reply_tokens expected_tokens margin clips hard_clips cleared_characters struck_items
