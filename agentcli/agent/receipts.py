@@ -13,7 +13,7 @@ from agentcli.agent.proof import Ledger, Proof, Step, ledger
 from agentcli.agent.remarks import remarks_only
 from agentcli.core.mcp_servers import effective
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
-from agentcli.core.record import Compaction, Record
+from agentcli.core.record import Compaction, InnerCall, Record
 from agentcli.core.tool import Traits
 
 _NAMES = {"tests": "tests pass", "build": "it builds", "lint": "lint is clean", "checks": "checks pass"}
@@ -25,12 +25,12 @@ _PATCHED = re.compile(r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$|^\*\*\* Mo
 def receipt_of(claimed: frozenset[Kind], core: SessionCore) -> Receipt:
     """Return the receipt of a message that claims this at the end of a turn of this session."""
     history = core.journal.history
-    found = judged(claimed, list(steps(history.entries, core.traits, core.ctx.cwd)))
+    found = judged(claimed, list(steps(history.deeds, core.traits, core.ctx.cwd)))
     newest = history.compaction.body if history.compaction is not None else None
     if found.verified is not False or not isinstance(newest, Compaction):
         return found
     # Runs before the compaction are unknown, even those after an edit that stays.
-    later = [entry for entry in history.entries if entry.seq >= newest.kept_from]
+    later = [entry for entry in history.deeds if entry.seq >= newest.kept_from]
     found = judged(claimed, list(steps(later, core.traits, core.ctx.cwd)))
     return found if found.edited else NO_RECEIPT
 
@@ -45,6 +45,8 @@ def steps(entries: Iterable[Record], traits: Mapping[str, Traits], cwd: Path) ->
                 calls |= {call.call_id: effective(call) for call in message.calls}
             case Message() as message:
                 yield from (_said(part) for part in message.parts if isinstance(part, Text))
+            case InnerCall(_, made, result):
+                yield from _steps(made, result, traits.get(made.name, Traits()), cwd, jobs)
             case ToolResult() as result if (call := calls.pop(result.call_id, None)) is not None:
                 yield from _steps(call, result, traits.get(call.name, Traits()), cwd, jobs)
             case _:

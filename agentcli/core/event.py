@@ -61,8 +61,9 @@ class ToolStarted:
 
 @dataclass(frozen=True, slots=True)
 class ToolProgress:
-    """A running tool printed something. For a subagent, the text is a call, and `calls` and `tokens` count all calls
-    and tokens so far.
+    """A running tool printed something.
+
+    For a subagent or a script, the text is a call. `calls` and `tokens` count all so far.
     """
 
     call_id: str

@@ -18,6 +18,7 @@ from agentcli.core.record import (
     Compaction,
     Failure,
     FeatureState,
+    InnerCall,
     Kept,
     Pin,
     Prune,
@@ -86,6 +87,13 @@ class History:
     account: str = ""
     features: Mapping[str, Kept] = field(default_factory=dict)
     """Newest recorded states of features."""
+    inner: tuple[Record, ...] = ()
+    """Calls that calls of the view made, with their results, oldest first. No request contains them."""
+
+    @property
+    def deeds(self) -> Sequence[Record]:
+        """The entries together with the inner calls, oldest first."""
+        return sorted((*self.entries, *self.inner), key=lambda entry: entry.seq) if self.inner else self.entries
 
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
@@ -185,6 +193,8 @@ def evolve(history: History, record: Record) -> History:
             return _spent(history, usage, cost, features={**history.features, **own})
         case Failure():
             return _spent(history, body.usage, body.cost)
+        case InnerCall(result=result):
+            return _counted(history, (result,), inner=(*history.inner, record))
         case Retry() | Checkpoint() | Unknown():
             return history
         case _:
@@ -310,6 +320,7 @@ def _compacted(history: History, record: Record, body: Compaction) -> History:
     compacted = replace(
         history,
         entries=entries,
+        inner=tuple(entry for entry in history.inner if entry.seq >= body.kept_from),
         compaction=record,
         cleared=MappingProxyType({call: seq for call, seq in cleared.items() if call in alive}),
         cleared_inputs=MappingProxyType({call: seq for call, seq in inputs.items() if call in alive}),

@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import Any, Literal
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.message import Message, Text, ToolResult, Usage
+from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.setting import Cost
 
 SCHEMA = 1
@@ -301,6 +301,16 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class InnerCall:
+    """A call that a running call made, with its result. The view does not contain it."""
+
+    within: str
+    """Id of the running call."""
+    call: ToolCall
+    result: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
 class Unknown:
     """A record of a kind that this version does not know; stays on disk and is skipped."""
 
@@ -323,6 +333,7 @@ Body = (
     | Settings
     | FeatureState
     | Failure
+    | InnerCall
     | Unknown
 )
 
@@ -341,6 +352,7 @@ KINDS: dict[type, str] = {
     Settings: "settings",
     FeatureState: "feature",
     Failure: "error",
+    InnerCall: "inner_call",
 }
 """Name of each kind in files. `Unknown` has its own."""
 

@@ -12,7 +12,7 @@ SPENT = "spent"
 FILES = "files"
 """The key for the changed files."""
 CALLS = "calls"
-"""The key for the titles of a subagent's calls."""
+"""The key for the titles of the calls of a subagent or script."""
 
 
 def spending(model: str, usage: Usage, cost: float | None, purpose: str = "subagents") -> Mapping[str, Any]:
@@ -51,7 +51,7 @@ def changed_files(metadata: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def calls_of(result: ToolResult) -> tuple[str, ...]:
-    """Return the titles of a subagent's calls; none for any other result."""
+    """Return the titles of the calls of a subagent or script; none for any other result."""
     found = result.metadata.get(CALLS)
     return tuple(title for title in found if isinstance(title, str)) if isinstance(found, list | tuple) else ()
 

@@ -15,7 +15,17 @@ from agentcli.core.codec.fields import amount, items, table, text, whole
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import InputError
 from agentcli.core.message import File, Message, ToolResult, Usage
-from agentcli.core.record import SCHEMA, Checkpoint, Compaction, Failure, FeatureState, Record, Settings, Title
+from agentcli.core.record import (
+    SCHEMA,
+    Checkpoint,
+    Compaction,
+    Failure,
+    FeatureState,
+    InnerCall,
+    Record,
+    Settings,
+    Title,
+)
 from agentcli.core.sanitise import harmful
 from agentcli.core.subagent_result import FILES, SPENT, changed_files, spent
 from agentcli.core.text.words import ago as in_words
@@ -225,6 +235,8 @@ def _noted(info: SessionInfo, record: Record) -> SessionInfo:
             return _spent(_delegated(_changed(info, metadata), metadata), usage, cost)
         case ToolResult(metadata=metadata):
             return _changed(info, metadata)
+        case InnerCall(result=result):
+            return _noted(info, replace(record, body=result))
         case Checkpoint(data) if data.get("cause") == "command":
             sides = [side for side in (data.get("before"), data.get("after")) if isinstance(side, dict)]
             folders = {path for side in sides for path, state in side.items() if _is_folder(state)}

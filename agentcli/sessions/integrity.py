@@ -14,7 +14,7 @@ from typing import Any, Literal
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import StoreError
 from agentcli.core.message import File, Message, Part, Text, ToolResult
-from agentcli.core.record import Failure, Record, Unknown
+from agentcli.core.record import Failure, InnerCall, Record, Unknown
 from agentcli.core.text.words import plural
 from agentcli.sessions.checkpoints.objects import CONTENTS, POOL, Inode, damaged_contents, mend_content
 from agentcli.sessions.copying import abandoned, remove_abandoned
@@ -210,6 +210,10 @@ def _look_at(record: Record, found: _Findings) -> None:
             found.answers[body.call_id] = record.seq
             if body.output_file:
                 found.outputs.add(Path(body.output_file).name)
+        case InnerCall(_, call, result):
+            found.welcome.add(output_name(call.call_id))
+            if result.output_file:
+                found.outputs.add(Path(result.output_file).name)
         case Unknown(kind):
             why = f"record {record.seq} is of the kind {kind!r}, which this version skips"
             found.problems.append(Problem("schema", why, record.seq, notice=True))

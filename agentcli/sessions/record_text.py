@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from agentcli.core.message import File, Image, Message, Part, Text, ToolCall, ToolResult
-from agentcli.core.record import Compaction, Record
+from agentcli.core.record import Compaction, InnerCall, Record
 from agentcli.core.sanitise import is_safe, safe
 
 _INDENT = "    "
@@ -21,6 +21,9 @@ def as_text(record: Record) -> str:
             return safe("\n".join([f"{head} {role}", *filter(None, lines), ""]))
         case ToolResult() as result:
             return safe(f"{head} {result.name} {result.status}\n") + _indented(result.output) + "\n"
+        case InnerCall(within, call, result):
+            made = f"{head} {call.name} {result.status}, within {within}\n{_part(call)}\n"
+            return safe(made) + _indented(result.output) + "\n"
         case Compaction() as body:
             tokens = f"{body.tokens_before:,} → {body.tokens_after:,} tokens"
             return safe(f"{head} compaction ({body.policy}, {body.status}): {tokens}\n")

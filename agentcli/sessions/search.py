@@ -14,7 +14,7 @@ from agentcli.core.codec.encode import Damaged, decode, dumps
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult
-from agentcli.core.record import Body, Compaction, Failure, Record, Title, Todo
+from agentcli.core.record import Body, Compaction, Failure, InnerCall, Record, Title, Todo
 from agentcli.sessions.info import SessionInfo, local_minute
 from agentcli.sessions.recovery import read_info, retrace
 from agentcli.sessions.storage.records import number_in
@@ -271,6 +271,9 @@ def _passages(body: Body) -> Iterator[tuple[str, str]]:
             yield "tool", output
             if metadata.get("path"):
                 yield "file", str(metadata["path"])
+        case InnerCall(_, call, result):
+            yield "tool", f"{call.name} {_flat(call.input)}"
+            yield from _passages(result)
         case Compaction(snapshot=snapshot):
             yield "summary", snapshot
         case Title(title, name):

@@ -105,7 +105,7 @@ class SummaryTask:
     def now(self) -> Ledger:
         """Ledger of the whole session, with the part that stays."""
         rules = self.window.settings.ledger
-        return fold_ledger(self.ledger, self.history.entries, self.window.traits, self.history.todo, rules)
+        return fold_ledger(self.ledger, self.history.deeds, self.window.traits, self.history.todo, rules)
 
     @property
     def shown(self) -> Shown:
@@ -216,7 +216,7 @@ def prepare(plan: Plan, history: History, window: Window, cwd: str = "", earlier
     through = max(plan.summarised, default=0)
     known = fold_ledger(
         replace(ledger, cwd=cwd or ledger.cwd),
-        [*earlier, *(entry for entry in history.entries if entry.seq <= through)],
+        [*earlier, *(entry for entry in history.deeds if entry.seq <= through)],
         window.traits,
         history.todo,
         window.settings.ledger,

@@ -16,7 +16,7 @@ from agentcli.context.ledger.shell_effects import effects
 from agentcli.context.ledger.standing_rules import standing_rules
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.message import Message, Status, ToolCall, ToolResult
-from agentcli.core.record import Record, Todo, TodoItem, VerbatimText
+from agentcli.core.record import InnerCall, Record, Todo, TodoItem, VerbatimText
 from agentcli.core.subagent_result import changed_files
 from agentcli.core.tool import UNKNOWN, Traits
 
@@ -146,6 +146,11 @@ def fold_ledger(
                 pass
             case ToolResult() as result if result.call_id in calls:
                 call = calls[result.call_id]
+                traits = tools.get(call.name, UNKNOWN)
+                _note_files(files, call, traits, result, record.seq, start.cwd)
+                if traits.runs_commands:
+                    ledger = _note_command(ledger, commands, traits.subject.of(call.input), result, record.seq, keep)
+            case InnerCall(_, call, result):
                 traits = tools.get(call.name, UNKNOWN)
                 _note_files(files, call, traits, result, record.seq, start.cwd)
                 if traits.runs_commands:

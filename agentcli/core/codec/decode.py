@@ -39,6 +39,7 @@ from agentcli.core.record import (
     Editor,
     Failure,
     FeatureState,
+    InnerCall,
     Kept,
     Pin,
     ProviderSummary,
@@ -285,6 +286,13 @@ def _failure(raw: Mapping[str, Any]) -> Failure:
     return Failure(text(raw, "message", None), text(raw, "where"), usage, amount(raw, "cost"))
 
 
+def _inner_call(raw: Mapping[str, Any]) -> InnerCall:
+    call = part_from_json(table(raw, "call"))
+    if not isinstance(call, ToolCall):
+        raise TypeError(f"call is {type(call).__name__}")
+    return InnerCall(text(raw, "within", None), call, _result(table(raw, "result")))
+
+
 def _title(raw: Mapping[str, Any]) -> Title:
     usage = usage_from_json(table(raw, "usage"))
     return Title(text(raw, "title"), text(raw, "name"), text(raw, "model"), usage, amount(raw, "cost"))
@@ -325,5 +333,6 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], Body]] = {
     "settings": _settings,
     "feature": _feature_state,
     "error": _failure,
+    "inner_call": _inner_call,
 }
 assert set(_READERS) == set(KINDS.values())

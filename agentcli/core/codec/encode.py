@@ -27,6 +27,7 @@ from agentcli.core.record import (
     Compaction,
     Failure,
     FeatureState,
+    InnerCall,
     Pin,
     ProviderSummary,
     Prune,
@@ -163,6 +164,8 @@ def body_to_json(body: Body) -> Json:
             return {"feature": feature, "data": dict(data), **payer, **_spent(usage, cost)}
         case Failure(message, where, usage, cost):
             return {"message": message, "where": where, **_spent(usage, cost)}
+        case InnerCall(within, call, result):
+            return {"within": within, "call": part_to_json(call), "result": _result_to_json(result)}
         case Unknown(_, raw):
             return {key: value for key, value in raw.items() if key not in _HEAD}
 

@@ -204,13 +204,19 @@ def _near(value: Any, kind: Kind) -> Any:
             inner, table = _accepted(of), value if isinstance(value, Mapping) else {}
             return {name: each for name, each in table.items() if not inner or _is_accepted(each, inner)}
         case Fields(owner):
-            return as_declared(value) if isinstance(value, owner) else owner()
+            return as_declared(value) if isinstance(value, owner) else _empty(owner)
         case Choice(values):
             return values[-1]
         case Scalar.TEXT:
             return str(value) if isinstance(value, int | float) else ""
         case _:
             return kind.value() if isinstance(kind, Scalar) else None
+
+
+def _empty(owner: type) -> Any:
+    """Return an instance whose required fields are empty."""
+    needed = (slot for slot in fields_of(owner) if slot.required)
+    return owner(**{slot.name: _near(None, bare(slot.kind)) for slot in needed})
 
 
 def _is_float(value: int) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from agentcli.core.codec.encode import dumps
 from agentcli.core.dataclass import dataclass
 from agentcli.core.message import File, Message, Part, Text, ToolCall, ToolResult
-from agentcli.core.record import Body, Compaction, Record
+from agentcli.core.record import Body, Compaction, InnerCall, Record
 from agentcli.core.text.terminal import shown
 
 PassageRole = Literal["user", "assistant", "input", "output", "summary"]
@@ -82,9 +82,10 @@ def passages(entry: Entry, whole: Callable[[str], str]) -> Iterator[Passage]:
                 if isinstance(part, ToolCall):
                     yield Passage(seq, turn, "input", input_text(part.input), part.call_id, part.name)
         case ToolResult() as result:
-            text = (shown(whole(result.output_file)) if result.output_file else "") or result.output
-            numbers = "lines" in result.metadata and _NUMBERED.match(text) is not None
-            yield Passage(seq, turn, "output", text, result.call_id, result.name, result.title, result.status, numbers)
+            yield _output(entry, result, whole)
+        case InnerCall(_, call, result):
+            yield _output(entry, result, whole)
+            yield Passage(seq, turn, "input", input_text(call.input), call.call_id, call.name)
         case Compaction(status="compressed", snapshot=snapshot, note=note) if snapshot:
             yield Passage(seq, turn, "summary", snapshot)
             if lines := [each for each in note.split(NOTES) if each.startswith((STRUCK, LEFT))]:
@@ -99,7 +100,7 @@ def call_ids(body: Body) -> tuple[str, ...]:
         case Message(_, parts):
             calls = (part.call_id for part in parts if isinstance(part, ToolCall))
             return (*_large_inputs(parts), *calls)
-        case ToolResult(call_id):
+        case ToolResult(call_id) | InnerCall(call=ToolCall(call_id)):
             return (call_id,)
         case _:
             return ()
@@ -117,6 +118,13 @@ def input_text(given: Mapping[str, Any]) -> str:
         text = value if isinstance(value, str) else dumps(value)
         lines.append(f"{name}:\n{text}" if "\n" in text else f"{name}: {text}")
     return "\n".join(lines)
+
+
+def _output(entry: Entry, result: ToolResult, whole: Callable[[str], str]) -> Passage:
+    seq, turn = entry.record.seq, entry.turn
+    text = (shown(whole(result.output_file)) if result.output_file else "") or result.output
+    numbers = "lines" in result.metadata and _NUMBERED.match(text) is not None
+    return Passage(seq, turn, "output", text, result.call_id, result.name, result.title, result.status, numbers)
 
 
 def _texts(parts: Sequence[Part]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.history import in_force
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, ToolCall, ToolResult
+from agentcli.core.record import InnerCall
 from agentcli.core.text.truncate import truncate_middle
 from agentcli.core.tool import Traits
 
@@ -68,6 +69,8 @@ def results_since(journal: Journal, seq: int) -> Sequence[Shown]:
                 calls |= {call.call_id: call for call in message.calls}
             case ToolResult(call_id) as result:
                 found.append(Shown(record.seq, result, calls[call_id].input if call_id in calls else {}))
+            case InnerCall(_, call, result):
+                found.append(Shown(record.seq, result, call.input))
             case _:
                 pass
     return found

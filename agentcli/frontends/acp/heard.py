@@ -46,6 +46,8 @@ class Heard:
                 yield from self._thinks(str(event["text"]), bool(event.get("delta")))
             case "restarted":
                 yield self._new_reply()
+            case "tool_call" | "tool_result" if event.get("within"):
+                pass
             case "tool_call":
                 self._whole = True
                 call = self.calls[event["id"]] = ToolCall(event["id"], event["name"], event["input"])

@@ -84,6 +84,8 @@ class ToolCallEvent(RunEvent):
     id: str
     name: str
     input: Mapping[str, Any]
+    within: str = field(default="", metadata={"optional": True})
+    """Id of the call of `script` that makes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,8 @@ class ToolResultEvent(RunEvent):
     status: Status
     output: str
     truncated: bool = False
+    within: str = field(default="", metadata={"optional": True})
+    """Id of the call of `script` that made its call."""
 
 
 @dataclass(frozen=True, slots=True)

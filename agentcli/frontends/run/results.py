@@ -8,7 +8,7 @@ from dataclasses import field
 from typing import assert_never
 
 from agentcli.core.codec.encode import usage_to_json
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import INTERRUPTED, TERMINATED, AgentError, HookBlocked, IncompleteReply, LimitReached
 from agentcli.core.event import (
     CallDelta,
@@ -32,7 +32,7 @@ from agentcli.core.event import (
 )
 from agentcli.core.mcp_servers import TOOL, effective
 from agentcli.core.message import Message, Thinking, ToolResult, Usage
-from agentcli.core.record import Record
+from agentcli.core.record import InnerCall, Record
 from agentcli.frontends.run.events import (
     AnyEvent,
     CompactionEvent,
@@ -100,6 +100,10 @@ def record_events(record: Record, timestamp: str = "") -> Iterator[AnyEvent]:
         case ToolResult() as result:
             name = str(result.metadata.get(TOOL) or result.name)
             yield ToolResultEvent(result.call_id, name, result.status, result.output, result.truncated, timestamp=at)
+        case InnerCall(within, call, result):
+            about = (result.status, result.output, result.truncated, within)
+            yield ToolCallEvent(call.call_id, call.name, dict(call.input), within, timestamp=at)
+            yield ToolResultEvent(call.call_id, call.name, *about, timestamp=at)
         case _:
             pass
 
@@ -136,6 +140,11 @@ class ResultBuilder:
             case PermissionDecided(decision="deny") as denied:
                 given = self._inputs.get(denied.call_id, {})
                 self._denials.append(Denial(denied.call_id, denied.name, given, denied.rule, denied.why))
+            case Recorded(record=Record(body=InnerCall(call=call))):
+                # Its decision came before its record.
+                self._denials = [
+                    replace(each, input=dict(call.input)) if each.id == call.call_id else each for each in self._denials
+                ]
             case TurnEnded(text=text, verified=verified):
                 self._text, self._verified = text or self._text, verified
             case _:

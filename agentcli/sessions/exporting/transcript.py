@@ -9,7 +9,7 @@ from agentcli.core.codec.encode import dumps
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.history import in_force
 from agentcli.core.message import ADDED, File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult
-from agentcli.core.record import Compaction, Failure, Prune, Record, Settings
+from agentcli.core.record import Compaction, Failure, InnerCall, Prune, Record, Settings
 from agentcli.sessions.storage.records import Through
 
 Clean = Callable[[str], str]
@@ -86,6 +86,8 @@ def entries(records: Sequence[Record], clean: Clean = str, through: Through = it
         match record.body:
             case Message() as message:
                 yield from _message(record, message, results, clean)
+            case InnerCall(_, call, result):
+                yield _call(record.seq, call, result, clean)
             case Compaction(status="compressed") as cut:
                 yield Note(
                     record.seq, f"Compacted by {cut.policy}: {cut.tokens_before:,} → {cut.tokens_after:,} tokens"

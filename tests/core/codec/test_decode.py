@@ -37,7 +37,10 @@ ODD: tuple[Any, ...] = (
     ToolCall("c", "n", []), (Text("x"), Text(5), "x"), ({"a": 1}, 5), (VerbatimText(1, 2, 3),), Carry(cost=math.nan), {"a": Kept("x", {})},
 )  # fmt: skip
 """Values that a field of a record must not have, from servers, extensions and our own faults."""
-PLAIN: Mapping[Any, Any] = {int: 7, float: 0.5, str: "x", Usage: Usage(5, 2), Mapping[str, Any]: {"a": 1}}
+PLAIN: Mapping[Any, Any] = {
+    int: 7, float: 0.5, str: "x", Usage: Usage(5, 2), Mapping[str, Any]: {"a": 1},
+    ToolCall: ToolCall("c", "n", {}), ToolResult: ToolResult("c", "n", "success", "x"),
+}  # fmt: skip
 
 
 def sound(kind: type[Any]) -> Any:

@@ -33,6 +33,7 @@ from agentcli.core.record import (
     Compaction,
     Failure,
     FeatureState,
+    InnerCall,
     Kept,
     Pin,
     ProviderSummary,
@@ -118,6 +119,17 @@ def fields(body: Body) -> dict[str, Any]:
         (Prune(("a",), 5, "why", restored=("c",)), {"call_ids": ["a"], "tokens": 5, "reason": "why", "drop_thinking_before": 0, "restored": ["c"]}),
         (Failure("no", "there"), {"message": "no", "where": "there"}),
         (Failure("no", "there", SPENT), {"message": "no", "where": "there", "usage": TOKENS, "cost": None}),
+        (
+            InnerCall("s", ToolCall("s-1", "read", {"file_path": "a"}), ToolResult("s-1", "read", "success", "text")),
+            {
+                "within": "s",
+                "call": {"type": "tool_call", "call_id": "s-1", "name": "read", "input": {"file_path": "a"}},
+                "result": {
+                    "call_id": "s-1", "name": "read", "status": "success", "output": "text", "truncated": False, "output_file": None,
+                    "title": "", "time": {"start": 0.0, "end": 0.0}, "metadata": {},
+                },
+            },
+        ),
         (Unknown("new", {"kind": "new", "seq": 9, "x": 1}), {"x": 1}),
     ],
 )  # fmt: skip

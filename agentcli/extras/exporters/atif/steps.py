@@ -16,6 +16,7 @@ from agentcli.core.record import (
     Compaction,
     Failure,
     FeatureState,
+    InnerCall,
     Pin,
     Prune,
     Record,
@@ -89,7 +90,7 @@ class StepBuilder:
                 if not self._unanswered:
                     yield from self._released()
                 self._system(record)
-            case Pin() | Unpin() | Retry() | Title() | Todo() | Checkpoint() | FeatureState() | Unknown():
+            case Pin() | Unpin() | Retry() | Title() | Todo() | Checkpoint() | FeatureState() | InnerCall() | Unknown():
                 self._aside({"seq": record.seq, "id": record.id, "time": record.time, "kind": record.kind}, record)
             case _:
                 assert_never(body)

@@ -102,6 +102,8 @@ class _Reader:
                 self._texts.append(text)
             case {"type": "thinking", "text": str(text)}:
                 self._thoughts.append(text)
+            case {"type": "tool_call" | "tool_result", "within": str()}:
+                pass
             case {"type": "tool_call", "id": str(id), "name": str(name), "input": dict(given)}:
                 self._calls.append({"id": id, "function": name, "arguments": given, "type": "function"})
                 self._made[id] = (str(event.get("timestamp")), given)
