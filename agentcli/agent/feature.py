@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from agentcli.agent.reply import ReplyBuilder
     from agentcli.agent.tool_context import Offer
     from agentcli.core.event import Emit, Event, TurnEnded
+    from agentcli.core.model import ToolSchema
     from agentcli.extension import Status
 
     See = Callable[[Event], object]
@@ -62,6 +63,10 @@ class SessionPart:
 
     async def opened(self, interrupt: asyncio.Event) -> None:
         """Before a turn, wait for what its first request needs. An interrupt ends the wait."""
+
+    def upfront(self) -> Sequence[ToolSchema]:
+        """Return tools that the model of a session that begins now sees, because they pay in this session."""
+        return ()
 
     def watch(self) -> AbstractContextManager[See] | None:
         """Enter a turn, and leave it at its end.

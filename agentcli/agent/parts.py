@@ -24,6 +24,7 @@ from agentcli.core.errors import AgentError
 from agentcli.core.event import Emit, Event, Noticed, UsageReported
 from agentcli.core.journal import SessionText
 from agentcli.core.message import Usage, reminder
+from agentcli.core.model import ToolSchema
 from agentcli.core.record import Settings, Todo, TodoItem
 from agentcli.core.sanitise import safe_line
 from agentcli.core.subagent_result import spending
@@ -139,6 +140,11 @@ class SessionParts:
         subagents = SubagentsPart(core, self.prompt_files, open_child)
         core.ctx.add(subagents.services)
         self.all: Sequence[SessionPart] = (*own, *more, subagents)
+
+    @property
+    def upfront(self) -> Sequence[ToolSchema]:
+        """Tools that the model of a session that begins now sees besides those that every session lists."""
+        return (*self.found.upfront(), *(tool for part in self.all for tool in part.upfront()))
 
     @property
     def nested_files(self) -> Sequence[str]:

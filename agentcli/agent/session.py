@@ -196,7 +196,7 @@ class AgentSession:
             await part.opened(interrupt)
         if self.history.system:
             return
-        self.core.record(beginning(self._setup, self.core.model, self.core.approval.mode, self.parts.found.upfront()))
+        self.core.record(beginning(self._setup, self.core.model, self.core.approval.mode, self.parts.upfront))
         self.conversation.builder.begin(self.history)
 
     @property

@@ -294,8 +294,8 @@ def beginning(
 ) -> Settings:
     """Return the settings recorded just before a session's first request.
 
-    Its system prompt and tools stay the same from then on. `more` are servers' tools that the model sees from the
-    start.
+    Its system prompt and tools stay the same from then on. `more` are further tools that it sees from the start,
+    such as those of servers.
 
     A small window gets fewer tools and a shorter prompt. Both stay even if the window shrinks later. It may shrink
     because of another model. A server may also report a loaded model's window only with its first reply.
@@ -306,7 +306,8 @@ def beginning(
     offered = (
         tool.schema
         for tool in _fitting(setup, model)
-        if (setup.person.attended or not tool.traits.behaviour.needs_person) and not tool.traits.behaviour.announced
+        if (setup.person.attended or not tool.traits.behaviour.needs_person)
+        and not (tool.traits.behaviour.announced or tool.traits.behaviour.calls_tools)
     )
     raw = tuple(tool.raw for tool in (*offered, *more))
     accounts = setup.models.accounts.now

@@ -38,6 +38,7 @@ class SessionToolContext:
         self.scope = CallScope()
         self._journal, self._printed = journal, printed
         self._services: dict[type, object] = {}
+        self._shows = True
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -61,10 +62,17 @@ class SessionToolContext:
             ctx.limits = replace(self.limits, line_numbers=line_numbers)
         return ctx
 
+    def inside(self, limits: ToolLimits) -> SessionToolContext:
+        """Return a copy for calls that a running call makes: they have these limits, and show no progress."""
+        ctx = copy(self)
+        ctx.limits, ctx._shows = limits, False
+        return ctx
+
     def keep_output(self, call_id: str, output: str | bytes, ending: str = ".txt") -> str:
         """Save a whole output, or a file, and return its path for the model."""
         return self._journal.keep_output(call_id, output, ending)
 
     def progress(self, call_id: str, text: str) -> None:
         """Show the output of a running call."""
-        self._printed.add(ToolProgress(call_id, text))
+        if self._shows:
+            self._printed.add(ToolProgress(call_id, text))

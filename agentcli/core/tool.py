@@ -87,6 +87,8 @@ class Behaviour:
     """It reaches the tools of servers; sessions without servers do not need it."""
     dispensable: bool = False
     """Sessions with a small window do not get it."""
+    calls_tools: bool = False
+    """It makes calls of other tools; a session lists it only where that pays."""
     announced: bool = False
     """A reminder names it once it is useful; requests do not list it, so their beginning stays the same."""
 
@@ -151,6 +153,8 @@ class Traits:
     @property
     def parallel(self) -> bool:
         """True if calls may run at the same time as others."""
+        if self.behaviour.calls_tools:
+            return False
         return self.effect in ("none", "read") or (self.server is not None and self.server.reads_only)
 
 
@@ -237,6 +241,8 @@ class ToolLimits:
     """Maximum seconds for the answer to the `prompt` of `web_fetch`."""
     fetch_addresses: tuple[str, ...] = setting((), project="never")
     """Addresses or networks that are not public (`10.0.0.0/8`) but `web_fetch` may reach."""
+    scripts: Literal["auto", "on", "off"] = setting("auto", project="never")
+    """Offer `script`, with which the model calls tools from Python: `auto` where MCP servers bring many tools."""
     web_search: str = setting("off", project="never")
     """`off`, `vendor` (the provider's own search), `brave`, `tavily`, `searxng` and its address, or `extension`."""
 

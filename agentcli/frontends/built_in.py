@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from agentcli.agent.settings import AgentSettings
 from agentcli.core.errors import InputError
+from agentcli.core.tool import ToolLimits
 from agentcli.features.extensions import BuiltIn
 from agentcli.frontends.terminal.settings import UiSettings
+from agentcli.program.config.general import General
 from agentcli.program.feature import Feature
 from agentcli.program.project_rules import rows
 from agentcli.program.prompt_files.discover import catalogue
@@ -143,6 +145,44 @@ class Recall(Feature[object]):
 
     def tools(self) -> Sequence[Entry]:
         return registry.RECALL
+
+
+class Accounts(Feature["Program"]):
+    name = "accounts"
+
+    def commands(self) -> Sequence[Command]:
+        from agentcli.features.accounts.commands import COMMANDS
+
+        return COMMANDS
+
+    def checks(self, program: Program) -> Iterable[Row]:
+        folders = program.config[General].accounts
+        if not folders:
+            return ()
+        from agentcli.features.accounts.commands import rows
+
+        return rows(program, folders)
+
+
+class Scripts(Feature["Program"]):
+    name = "scripts"
+
+    def tools(self) -> Sequence[Entry]:
+        return registry.SCRIPTS
+
+    def offers(self, program: Program) -> bool:
+        """Return whether sessions may list the tool: without bubblewrap a script could do more than its tools."""
+        return program.config[ToolLimits].scripts != "off" and program.workspace_policy.sandbox.kind == "bubblewrap"
+
+    def session(self, program: Program, core: SessionCore) -> SessionPart | None:
+        setup = core.setup
+        if setup.servers is None and setup.settings.limits.scripts != "on":
+            return None
+        if not any(tool.traits.behaviour.calls_tools for tool in setup.tools.offered):
+            return None
+        from agentcli.features.scripts.session import ScriptsSession
+
+        return ScriptsSession(core, program.workspace_policy.sandbox)
 
 
 class Compress(Feature[object]):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentcli.features.accounts import Accounts
 from agentcli.features.checks import Checks
 from agentcli.features.costs import Costs
 from agentcli.features.extensions import PythonExtensions
@@ -17,6 +16,7 @@ from agentcli.features.mcp import Mcp
 from agentcli.features.otel import OpenTelemetry
 from agentcli.features.timers import Timers
 from agentcli.frontends.built_in import (
+    Accounts,
     AgentsFile,
     Changes,
     Checkpoints,
@@ -34,6 +34,7 @@ from agentcli.frontends.built_in import (
     Questions,
     Recall,
     Remote,
+    Scripts,
     Shell,
     SideQuestions,
     StatusCommand,
@@ -62,6 +63,7 @@ FEATURES: Sequence[Feature[Program]] = (
     Subagents(),
     PromptFiles(),
     Mcp(),
+    Scripts(),
     Hooks(),
     PythonExtensions(),
     ProjectRules(),

@@ -26,6 +26,8 @@ from agentcli.core.tasks import start_task
 
 GRACE = 1.0
 """Seconds between TERM and KILL."""
+CHANNEL = 3
+"""Descriptor of the channel in a command that has one."""
 _PIPE = 1 << 20
 """Capacity of a pipe in bytes: the maximum that Linux grants to all users. Long outputs then need few reads."""
 _F_SETPIPE_SZ = 1031
@@ -89,6 +91,8 @@ class Command:
     """Number of a descriptor to which the command writes a report beside its output; 0 for none."""
     errors: Sink | None = None
     """The receiver of standard error, if separate; None makes it part of the output."""
+    channel: socket.socket | None = None
+    """Its end of a connection, which it has as descriptor `CHANNEL`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +168,8 @@ class _Running:
         self._outputs = [_Output(self._loop, each, self._note) for each in sinks]
         write = [output.write for output in self._outputs]
         try:
-            _supervisor().start(command, write[0], theirs.fileno(), *write[1:])
+            own = [command.channel.fileno()] if command.channel is not None else []
+            _supervisor().start(command, write[0], theirs.fileno(), *write[1:], *own)
         except OSError as error:
             self._control.close()
             for output in self._outputs:
@@ -320,11 +325,14 @@ class _Supervisor:
         theirs.close()
         atexit.register(self.close)
 
-    def start(self, command: Command, output: int, control: int, *errors: int) -> None:
-        """Start a command that writes to `output`, and to `errors` if given, and is controlled by `control`."""
+    def start(self, command: Command, output: int, control: int, *more: int) -> None:
+        """Start a command that writes to `output` and is controlled by `control`.
+
+        `more` are separate standard error and the channel, if the command has them.
+        """
         body = json.dumps(_request(command)).encode()
         with self._lock:
-            socket.send_fds(self._socket, [len(body).to_bytes(4, "big")], [output, control, *errors])
+            socket.send_fds(self._socket, [len(body).to_bytes(4, "big")], [output, control, *more])
             self._socket.sendall(body)
 
     @property
@@ -346,7 +354,14 @@ class _Supervisor:
 def _request(command: Command) -> Mapping[str, Any]:
     request = {"argv": list(command.argv), "cwd": str(command.cwd), "env": dict(command.env), "input": command.input}
     files = {str(number): data.decode("latin-1") for number, data in command.files.items()}
-    return {**request, "files": files, "tells": command.tells, "leaves": command.leaves, "grace": GRACE}
+    return {
+        **request,
+        "files": files,
+        "tells": command.tells,
+        "leaves": command.leaves,
+        "grace": GRACE,
+        "channel": CHANNEL if command.channel is not None else 0,
+    }
 
 
 def _supervisor() -> _Supervisor:

@@ -20,7 +20,7 @@ from typing import Any
 
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of <linux/prctl.h>
 _FDS = 2
-"""Minimum descriptors of a request: output and control; a third one is separate standard error."""
+"""Minimum descriptors of a request: output and control; then separate standard error and a channel, if there are any."""
 _SURE = 3
 """Searches in a row that must find no process if spared children remain alive."""
 _ENDING = 0.05
@@ -41,19 +41,20 @@ def main() -> None:
         request = receive(server)
         if request is None:
             return
-        command, (out, control, *errors) = request
+        command, (out, control, *more) = request
         pid = os.fork()
         if pid == 0:
             server.close()
-            _watch(command, (out, *(errors or [out])), control)
+            channel = more.pop() if command.get("channel") else -1
+            _watch(command, (out, *(more or [out])), control, channel)
             os._exit(0)
         watchers.add(pid)
-        for descriptor in (out, control, *errors):
+        for descriptor in (out, control, *more):
             os.close(descriptor)
 
 
-def receive(server: socket.socket, most: int = _FDS + 1) -> tuple[dict[str, Any], list[int]] | None:
-    """Receive the next request with its descriptors (output, control, separate standard error); None at the end."""
+def receive(server: socket.socket, most: int = _FDS + 2) -> tuple[dict[str, Any], list[int]] | None:
+    """Receive the next request with its descriptors; None at the end."""
     head, fds, _, _ = socket.recv_fds(server, 4, most)
     if len(head) < 4 or len(fds) < _FDS:
         return None
@@ -102,7 +103,7 @@ def _bury(watchers: set[int]) -> None:
                 _end_all(0.0, spared=frozenset(watchers))
 
 
-def _watch(request: dict[str, Any], outputs: tuple[int, ...], control: int) -> None:
+def _watch(request: dict[str, Any], outputs: tuple[int, ...], control: int, own: int = -1) -> None:
     """Start one command, report its end, and end all its processes, unless `leaves` is set."""
     os.setsid()
     wakeup = _prepare()
@@ -110,8 +111,8 @@ def _watch(request: dict[str, Any], outputs: tuple[int, ...], control: int) -> N
     told = _Told(request["tells"]) if request.get("tells") else None
     command = os.fork()
     if command == 0:
-        _become(request, outputs[0], outputs[1], told)
-    for output in {*outputs}:
+        _become(request, outputs[0], outputs[1], told, own)
+    for output in {*outputs, *([own] if own >= 0 else ())}:
         os.close(output)
     status = _until_ended(command, channel, wakeup)
     if status is None:  # asked to stop, or agentcli is gone
@@ -173,7 +174,7 @@ class _Told:
             return ""
 
 
-def _become(request: dict[str, Any], out: int, errors: int, told: _Told | None = None) -> None:
+def _become(request: dict[str, Any], out: int, errors: int, told: _Told | None = None, own: int = -1) -> None:
     """Turn this process into the command; never returns."""
     try:
         signal.set_wakeup_fd(-1)
@@ -185,9 +186,11 @@ def _become(request: dict[str, Any], out: int, errors: int, told: _Told | None =
         os.dup2(errors, 2)
         if told is not None:
             told.hand()
-        kept = request["tells"] or 256
-        os.closerange(3, kept)
-        os.closerange(kept + 1, 256)
+        if own >= 0:
+            os.dup2(own, request["channel"])
+        kept = sorted(filter(None, (request["tells"], request.get("channel"))))
+        for first, end in zip((3, *(number + 1 for number in kept)), (*kept, 256), strict=True):
+            os.closerange(first, end)
         for number, data in request["files"].items():
             _hand(int(number), data.encode("latin-1"))
         os.chdir(request["cwd"])

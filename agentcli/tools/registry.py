@@ -29,6 +29,7 @@ from agentcli.tools import (
     mcp,
     read,
     recall,
+    script,
     skill,
     task,
     todo,
@@ -49,6 +50,7 @@ WEB_SEARCH = (web_search.WEB_SEARCH,)
 SUBAGENTS = (task.TASK,)
 SKILLS = (skill.SKILL,)
 MCP = (mcp.MCP_SEARCH, mcp.MCP_CALL)
+SCRIPTS = (script.SCRIPT,)
 LSP = (lsp.LSP,)
 _FIRST = (read.READ, write.WRITE, edit.EDIT, edit.MULTI_EDIT, apply_patch.APPLY_PATCH, glob.GLOB, grep.GREP, list.LIST)
 _PLACED = (
@@ -64,6 +66,7 @@ _PLACED = (
     *SUBAGENTS,
     *SKILLS,
     *MCP,
+    *SCRIPTS,
     *LSP,
 )
 

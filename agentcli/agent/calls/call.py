@@ -181,11 +181,20 @@ class PrintedEvents:
     `came` is set when there is an event, or something else to look at.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, outer: PrintedEvents | None = None) -> None:
+        """`outer` is the queue of the calls that run these calls: a hook that ends the turn ends both."""
         self.came = asyncio.Event()
-        self.ended = ""
-        """The reason why a hook ends the turn, if any."""
+        self._outer, self._ended = outer, ""
         self._events: list[Event] = []
+
+    @property
+    def ended(self) -> str:
+        """The reason why a hook ends the turn, if any."""
+        return self._outer.ended if self._outer is not None else self._ended
+
+    @ended.setter
+    def ended(self, why: str) -> None:
+        self._ended = why
 
     def add(self, event: Event) -> None:
         """Have an event shown."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from copy import copy
 
 from agentcli.agent.approval import ApprovalGate
 from agentcli.agent.calls.call import Call, PrintedEvents, Run, Stage, refusal, wrapped
@@ -19,7 +20,7 @@ from agentcli.core.dataclass import replace
 from agentcli.core.event import Emit, Event, Recorded, ToolStarted, emit_all
 from agentcli.core.message import ToolCall, ToolResult
 from agentcli.core.tasks import start_task, until_interrupted, when_done
-from agentcli.core.tool import CallScope, RunTool
+from agentcli.core.tool import CallScope, RunTool, ToolLimits
 
 NOT_RUN = "Not run: the user interrupted before it began."
 
@@ -127,11 +128,22 @@ class CallStages:
 
     def __init__(self, core: SessionCore, prepare: Prepare, finish: Finish, stages: Sequence[Stage]) -> None:
         self.prepare, self.finish, self._stages = prepare, finish, stages
-        tool = ToolRun(core.setup.tools.run, core.ctx, core.approval, core.hooks, core.builder)
+        self._within = ""
+        self._tool = tool = ToolRun(core.setup.tools.run, core.ctx, core.approval, core.hooks, core.builder)
         self.run_unrecorded: Run = wrapped(stages[stages.index(finish) + 1 :], tool)
         """Runs a call that the model did not make: its output becomes no result, and failures are raised."""
         self.run: Run = wrapped(stages, tool)
         """Runs an allowed call. The call that it returns always has a result."""
+
+    def inside(self, call_id: str, limits: ToolLimits) -> CallStages:
+        """Return the same way for calls that a running call makes.
+
+        They are recorded as its own calls, and return the texts of files within these limits.
+        """
+        inner = copy(self)
+        inner._within = call_id
+        inner.run = wrapped(self._stages, self._tool.inside(limits))
+        return inner
 
     def prepared(self, calls: Sequence[ToolCall]) -> list[Call]:
         """Return a reply's calls, ready for the first stage."""
@@ -167,7 +179,7 @@ class CallStages:
 
     def record(self, call: Call) -> Recorded:
         """Record the result of a call."""
-        return self.finish.record(call)
+        return self.finish.record(call, self._within)
 
 
 class ToolRun:
@@ -177,6 +189,13 @@ class ToolRun:
         self, run: RunTool, ctx: SessionToolContext, gate: ApprovalGate, hooks: Hooks, builder: RequestBuilder
     ) -> None:
         self._run, self._ctx, self._gate, self._hooks, self._builder = run, ctx, gate, hooks, builder
+        self._numbers = True
+
+    def inside(self, limits: ToolLimits) -> ToolRun:
+        """Return the same for calls that a program makes: it shows no progress, and files come without line numbers."""
+        inner = copy(self)
+        inner._ctx, inner._numbers = self._ctx.inside(limits), False
+        return inner
 
     async def __call__(self, call: Call) -> Call:
         """Run a call's tool on the allowed path and set the call's `output`. Raises AgentError if the tool fails."""
@@ -192,4 +211,6 @@ class ToolRun:
         hidden = call.decision.hidden.paths if call.decision is not None else ()
         scope = CallScope(call.paths, hidden, call.box, call.folder, self._hooks.variables, call.buffers, objection)
         by_model = call.its_tool.traits.reads_files and self._ctx.limits.line_numbers == "auto"
+        if not self._numbers:
+            return self._ctx.for_call(scope, "never")
         return self._ctx.for_call(scope, self._builder.model.spec.line_numbers if by_model else None)

@@ -28,7 +28,7 @@ from agentcli.core.errors import AgentError
 from agentcli.core.event import Recorded
 from agentcli.core.mcp_servers import CALL, PREFIX, SEARCH, TOOL, effective
 from agentcli.core.message import Part, Text, ToolCall, ToolResult
-from agentcli.core.record import Body, TodoItem
+from agentcli.core.record import Body, InnerCall, TodoItem
 from agentcli.core.tool import UNKNOWN, CommandSandbox, Tool, ToolOutput, Traits
 
 if TYPE_CHECKING:
@@ -251,10 +251,15 @@ class Finish(Stage):
 
         return ran
 
-    def record(self, call: Call) -> Recorded:
-        """Record a call's result under the name that the model used; the metadata then contains its tool."""
+    def record(self, call: Call, within: str = "") -> Recorded:
+        """Record a call's result under the name that the model used; the metadata then contains its tool.
+
+        The call that made it, if any, has the id `within`.
+        """
         assert call.result is not None
         result = call.result
+        if within:
+            return self._record(InnerCall(within, call.asked, result))
         self.note(call.asked, result)
         if call.sent_as != result.name:
             result = replace(result, name=call.sent_as, metadata={**result.metadata, TOOL: result.name})

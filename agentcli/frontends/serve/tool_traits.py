@@ -35,6 +35,7 @@ def told(traits: Traits) -> dict[str, Any]:
         "reads_only": server.reads_only,
         "dispensable": behaviour.dispensable,
         "announced": behaviour.announced,
+        "calls_tools": behaviour.calls_tools,
         "interacts": server.interacts,
     }
     return {name: value for name, value in values.items() if value}

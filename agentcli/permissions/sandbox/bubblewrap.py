@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import agentcli
@@ -50,6 +50,24 @@ def masked(program: str, hidden: Hidden, around: Sequence[Path], argv: Sequence[
     held = [*tmp, *(word for folder in around for word in ("--dev-bind", str(folder), str(folder)))]
     free = ("--unshare-user", "--cap-drop", "ALL", "--die-with-parent", "--dev-bind", "/", "/")
     return Boxed([program, *free, *held, *_denied(hidden), "--", *argv])
+
+
+def closed(
+    program: str, readable: Sequence[Path], hidden: Sequence[Path], argv: Sequence[str], env: Mapping[str, str]
+) -> Boxed:
+    """Return the command line that runs `argv` with nothing but these variables and readable paths, without `hidden`.
+
+    It has no network, devices, process list or writable folder. It fails on a machine whose calls cannot be filtered.
+    """
+    from agentcli.permissions.sandbox.launch import namespaced_program  # takes ctypes with it
+
+    alone = ("--unshare-user", "--unshare-all", "--disable-userns", "--cap-drop", "ALL", "--die-with-parent")
+    seen = [word for path in _outermost(readable, ()) for word in _shown(path)]
+    given = [word for name, value in env.items() for word in ("--setenv", name, value)]
+    seen += [word for path in hidden for word in ("--tmpfs", str(path), "--remount-ro", str(path))]
+    limits = ("--remount-ro", "/", "--chdir", "/", "--clearenv", *given, "--seccomp", str(_CALLS))
+    inside = [program, *alone, "--new-session", *seen, *limits, "--", *argv]
+    return Boxed(inside, {_CALLS: namespaced_program(sockets=False)})
 
 
 def _denied(hidden: Hidden) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -126,6 +126,26 @@ class Sandbox:
         if not self.working:
             return Boxed(argv)
         return self._boxed(argv, replace(box_for_reader(workspace, path), denied=replace(hidden, empty=True)))
+
+    @property
+    def closes(self) -> bool:
+        """True if a program can run with nothing but what it is given: see `wrap_closed`."""
+        if self.kind != "bubblewrap":
+            return False
+        from agentcli.permissions.sandbox.launch import alone_program
+
+        return bool(alone_program())
+
+    def wrap_closed(
+        self, argv: Sequence[str], readable: Sequence[Path], hidden: Sequence[Path], env: Mapping[str, str]
+    ) -> Boxed:
+        """Return the command line that runs `argv` with nothing but these variables and readable paths.
+
+        Folders that are `hidden` look empty.
+
+        Only for a sandbox that `closes`.
+        """
+        return bubblewrap.closed(self.program, readable, hidden, argv, env)
 
     def _boxed(self, argv: Sequence[str], box: Box) -> Boxed:
         match self.kind:

@@ -77,6 +77,13 @@ _GRANTING = {
 First come chmod and mknod with the index of their mode argument, then open with the argument before the mode. The
 others are setxattr, which sets access lists, and openat2, whose mode a filter cannot see.
 """
+_STARTING = {
+    "x86_64": ({"fork": 57, "vfork": 58, "execve": 59, "execveat": 322, "pidfd_open": 434}, 56, 435),
+    "aarch64": ({"execve": 221, "execveat": 281, "pidfd_open": 434}, 220, 435),
+}
+"""Calls that start or reach other processes, for each machine; then `clone` and `clone3`."""
+_THREAD = 0x10000
+"""The flag with which `clone` adds a thread."""
 _SET_ID = 0o6000
 _CREATES = 0o100 | 0o20000000
 _NO_SUPPORT, _NO_CALL = 0x0005005F, 0x00050026
@@ -123,6 +130,26 @@ def namespaced_program(*, sockets: bool) -> bytes:
     audit, refused, socket, _ = _MACHINES[platform.machine()]
     left = {name: number for name, number in refused.items() if name not in _NAMESPACED}
     return b"".join(_program(audit, left, socket, 0, _FOREIGN if sockets else (), _nothing_granted()))
+
+
+def alone_program() -> bytes:
+    """Return the seccomp program for a process that starts no other one: it may only add threads.
+
+    Empty on a machine with unknown call numbers.
+    """
+    if platform.machine() not in _MACHINES:
+        return b""
+    audit, refused, socket, _ = _MACHINES[platform.machine()]
+    starting, clone, clone3 = _STARTING[platform.machine()]
+    program = [_jump(0x15, clone3, 0, 1), _op(0x06, _NO_CALL)]
+    program += [
+        _jump(0x15, clone, 0, 4),
+        _op(0x20, 16),
+        _jump(0x45, _THREAD, 1, 0),
+        _op(0x06, 0x00050001),
+        _op(0x20, 0),
+    ]
+    return b"".join(_program(audit, {**refused, **starting}, socket, 0, (), program))
 
 
 def _drop_capabilities() -> None:

@@ -231,9 +231,10 @@ def _waiting(calls: Sequence[Called], columns: int, look: Look) -> list[str]:
 def running_lines(one: Running, columns: int, look: Look, now: float, last: int) -> list[str]:
     """Return the line of a running call with the last lines of its output.
 
-    A subagent has its calls as a tree instead.
+    A subagent or a script has its calls as a tree instead.
     """
-    facts = [plural(one.calls, "tool use"), f"{count(one.tokens)} tokens"] if one.calls else []
+    facts = [plural(one.calls, "tool use")] if one.calls else []
+    facts += [f"{count(one.tokens)} tokens"] if one.tokens else []
     facts += [duration(now - one.since)] if now - one.since >= 1 else []
     about = "".join(f" · {fact}" for fact in facts)
     title = clip(look.near(one.title), max(columns - 2 - width(about), 8))

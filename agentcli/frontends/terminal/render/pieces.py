@@ -98,8 +98,13 @@ class Called:
 
 FOLDED = frozenset({"read", "list", "glob", "grep"})
 """Tools that read and list: their results have no body."""
-UNFOLDED = frozenset({"edit", "multi_edit", "write", "apply_patch", "task", "ask_user", "exit_plan", "web_search"})
-"""Tools whose calls are not printed in one line with others: they change files, or a person reads their results."""
+UNFOLDED = frozenset(
+    {"edit", "multi_edit", "write", "apply_patch", "task", "script", "ask_user", "exit_plan", "web_search"}
+)
+"""Tools whose calls are not printed in one line with others.
+
+They change files or make calls, or a person reads their results.
+"""
 
 
 @dataclass(frozen=True, slots=True)
