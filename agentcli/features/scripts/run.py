@@ -28,7 +28,7 @@ from agentcli.core.text.words import plural
 from agentcli.core.tool import NO_OUTPUT, ToolContext, ToolLimits, ToolOutput
 from agentcli.features.scripts.bounds import Bounds
 from agentcli.features.scripts.box import boxed, refused_calls
-from agentcli.features.scripts.texts import parted
+from agentcli.features.scripts.texts import flat, parted
 from agentcli.permissions.sandbox import Sandbox
 from agentcli.system.process import Command, Ended, run
 from agentcli.tools.lib.output_buffer import OutputBuffer
@@ -225,9 +225,11 @@ class ScriptCalls:
         if not ok:
             return {"ok": False, "output": result.for_people[: self.bounds.result]}
         whole = result.output_file if "head_limit" not in call.input else ""
-        text = shown(self._core.journal.output(whole)) if whole else ""
+        text, traits = shown(self._core.journal.output(whole)) if whole else "", self._stages.prepare.traits_of(call)
+        if text and traits.searches:
+            text = flat(text)
         if not text:
-            text, notes = parted(result, self._stages.prepare.traits_of(call))
+            text, notes = parted(result, traits)
             self.notes |= dict.fromkeys(note for note in notes if not note.startswith("[exit code "))
         if len(text) > self.bounds.result:
             self.notes[f"[{result.title}: its result was cut at {self.bounds.result:,} characters]"] = None
@@ -264,5 +266,5 @@ def _output(calls: ScriptCalls, capture: OutputBuffer, ended: Ended, why: str) -
         status="interrupted" if calls.interrupted else "error" if failed else "success",
         truncated=capture.cut,
         output_file=capture.file,
-        metadata={CALLS: calls.titles, FOR_MODEL: note},
+        metadata={CALLS: calls.titles, FOR_MODEL: note, "exit_code": ended.exit_code},
     )

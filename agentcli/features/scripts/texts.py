@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from agentcli.core.message import ToolResult
 from agentcli.core.tool import NO_OUTPUT, Traits
+
+_LINE = re.compile(r"\d+[:-]")
 
 
 def parted(result: ToolResult, traits: Traits) -> tuple[str, tuple[str, ...]]:
@@ -41,7 +44,21 @@ def _found(text: str, about: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     after: list[str] = []
     while lines and lines[-1].startswith("[") and lines[-1].endswith("]"):
         after.insert(0, lines.pop())
-    return "" if about.get("matches") == 0 else "\n".join(lines), (*before, *after)
+    return "" if about.get("matches") == 0 else flat("\n".join(lines)), (*before, *after)
+
+
+def flat(text: str) -> str:
+    """Return the results of a search with the file before each line: `path:number:text`, as programs print them."""
+    rows: list[str] = []
+    path, listed = "", True
+    for line in text.split("\n"):
+        if path and _LINE.match(line):
+            rows.append(f"{path}:{line}")
+            listed = True
+        elif line not in ("", "--"):
+            rows += [] if listed else [path]
+            path, listed = line, False
+    return "\n".join([*rows, *([] if listed else [path])])
 
 
 def _printed(text: str, size: int) -> tuple[str, tuple[str, ...]]:

@@ -63,7 +63,7 @@ print(repr(failed), failed.exit_code, repr(bash("true")), bash("true").exit_code
 """
     assert printed(tmp_path, code, mode="yolo").splitlines() == [
         "'alpha\\n[beta]' '' '[beta]'",
-        "'' '' 'a.txt\\n2:[beta]'",
+        "'' '' 'a.txt:2:[beta]'",
         "'[1, 2]' 3 '' 0 [1, 2]",
     ]
 
@@ -71,7 +71,22 @@ print(repr(failed), failed.exit_code, repr(bash("true")), bash("true").exit_code
 def test_a_program_gets_all_of_a_result_that_a_model_sees_in_part(tmp_path: Path) -> None:
     (tmp_path / "long.txt").write_text("".join(f"line {n}\n" for n in range(9_000)))
     code = 'print(len(read("long.txt").splitlines()), len(bash("cat long.txt").splitlines()), len(grep("line", "long.txt", output_mode="content", head_limit=900).splitlines()))'
-    assert printed(tmp_path, code, mode="yolo").split() == ["9000", "9000", "901"]
+    assert printed(tmp_path, code, mode="yolo").split() == ["9000", "9000", "900"]
+
+
+def test_a_search_names_the_file_of_each_line(tmp_path: Path) -> None:
+    for name in ("a.py", "b.py"):
+        (tmp_path / name).write_text("x = 1\n# TODO one\ny = 2\n\n\n\n# TODO two\n")
+    code = """
+print(grep("TODO", "."))
+print(grep("TODO one", ".", C=1).splitlines() == [f"{f}.py{n}" for f in "ab" for n in (":1-x = 1", ":2:# TODO one", ":3-y = 2")])
+print(*grep("TODO", ".", output_mode="files_with_matches").split(), *grep("TODO", ".", output_mode="count").split())
+"""
+    assert printed(tmp_path, code).splitlines() == [
+        *(f"{name}:{line}" for name in ("a.py", "b.py") for line in ("2:# TODO one", "7:# TODO two")),
+        "True",
+        "a.py b.py a.py:2 b.py:2",
+    ]
 
 
 def test_gather_makes_the_calls_of_all_items_together_and_keeps_their_order(tmp_path: Path) -> None:
