@@ -331,7 +331,24 @@ def _for_tool(
         return PathVerdict("free", "", target)
     if verdict.verdict == "outside" and _stays_below(pattern) and is_installed(target, workspace):
         return PathVerdict("free", "", target)
+    if (
+        verdict.verdict == "outside"
+        and traits.reads_files
+        and workspace.exposes
+        and _a_command_may_read(path, target, workspace)
+    ):
+        return PathVerdict("free", "", target)
     return verdict
+
+
+def _a_command_may_read(path: str, target: Path, workspace: Workspace) -> bool:
+    """Return True for a file outside the workspace that a command may read; not if a link inside names it."""
+    named = Path(os.path.normpath(workspace.cwd / os.path.expanduser(path)))
+    if not os.path.isfile(target) or any(map(named.is_relative_to, workspace.resolved_roots)):
+        return False
+    from agentcli.permissions.exposed import would_show  # only for a file elsewhere
+
+    return would_show(workspace, str(target))
 
 
 def _unreadable(target: Path, denials: Sequence[Rule], workspace: Workspace) -> Rule | None:

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from agentcli.permissions.sandbox.space import PrivateSpace
 
 _ASKED: Mapping[str, Sequence[str]] = {
-    **dict.fromkeys(("npm", "pnpm", "yarn", "bun", "npx", "pnpx", "bunx"), ("npm", "config", "get", "registry")),
+    **dict.fromkeys(
+        ("npm", "pnpm", "yarn", "bun", "npx", "pnpx", "bunx", "corepack"), ("npm", "config", "get", "registry")
+    ),
     **dict.fromkeys(
         ("pip", "pip3", "python", "python3", "poetry", "pdm", "pipenv"), ("python3", "-m", "pip", "install", "--help")
     ),

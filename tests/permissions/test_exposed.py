@@ -165,6 +165,23 @@ def test_no_secret_comes_out_of_the_folders_that_a_command_names(top: Path, mode
     assert sum(text.startswith("asked") for _, text in found) < len(found) * 0.9, "few of them are held by the sandbox"
 
 
+@pytest.mark.parametrize("mode", ["ask", "auto"])
+def test_the_read_tool_shows_the_files_that_a_command_may_read(top: Path, mode: Mode) -> None:
+    workspace = workspace_of(_laid_out(top))
+    free = ("~/notes.txt", "~/dev/other/src/a.py", "../other/README.md")
+    asks = (
+        "~/dev/other/server.pem",
+        "~/dev/other/.env",
+        "~/.ssh/id_rsa",
+        "~/.bash_history",
+        "notes_link",
+        "~/dev/other/toward_env",
+    )
+    calls = {path: ToolCall("c", "read", {"file_path": path}) for path in (*free, *asks)}
+    found = {path: explain(call, parse_rules(), mode, workspace).decision for path, call in calls.items()}
+    assert found == {**dict.fromkeys(free, "allow"), **dict.fromkeys(asks, "ask")}
+
+
 def test_only_file_systems_of_the_home_folder_and_the_workspace_are_shown() -> None:
     workspace = Workspace(Path("/srv/a"), (Path("/srv/a"),), Path("/home/me"), exposes=True)
     refused = (

@@ -130,6 +130,8 @@ def test_a_command_without_the_network_starts_no_proxy(tmp_path: Path) -> None:
         ("npm install", True),
         ("npm ci", True),
         ("pip install -r requirements.txt", True),
+        ("corepack pnpm run test", True),
+        ("corepack pnpm publish", False),
         ("cargo fetch", True),
         ("go mod download", True),
         ("curl -sSL https://example.org/a.txt", True),

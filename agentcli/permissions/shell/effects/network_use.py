@@ -75,7 +75,7 @@ def local_server(words: Sequence[str]) -> str:
 
 
 _FETCHING = word_set(
-    "npm pnpm yarn bun npx bunx pnpx pip pip3 uv uvx poetry pdm pipenv cargo go gem bundle composer mix curl wget"
+    "npm pnpm yarn bun npx bunx pnpx corepack pip pip3 uv uvx poetry pdm pipenv cargo go gem bundle composer mix curl wget"
 )
 _TELLING = word_set("""
 publish unpublish login logout adduser whoami owner access dist-tag token team ping star unstar deprecate undeprecate push upload yank
