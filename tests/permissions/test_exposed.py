@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -180,6 +181,44 @@ def test_the_read_tool_shows_the_files_that_a_command_may_read(top: Path, mode: 
     calls = {path: ToolCall("c", "read", {"file_path": path}) for path in (*free, *asks)}
     found = {path: explain(call, parse_rules(), mode, workspace).decision for path, call in calls.items()}
     assert found == {**dict.fromkeys(free, "allow"), **dict.fromkeys(asks, "ask")}
+
+
+_MOUNTED = """
+import os, subprocess, sys
+from pathlib import Path
+from tests.permissions.test_exposed import ran, workspace_of
+work = Path(sys.argv[1])
+for place in sys.argv[2:]:
+    os.mkdir(place)
+    if subprocess.run(["mount", "--bind", work.parent.parent / ".mozilla", place], capture_output=True).returncode:
+        sys.exit(77)
+workspace = workspace_of(work)
+for place in sys.argv[2:]:
+    for command in (f"cat {place}/cookies", f"grep -r . {place}", f"python3 everything.py {place}", f"python3 everything.py {place}/.."):
+        print(ran(command, "auto", workspace))
+"""
+
+
+@pytest.mark.full
+def test_a_file_system_that_is_mounted_in_a_named_folder_stays_hidden(top: Path) -> None:
+    work = _laid_out(top)
+    places = (str(work.parent / "clean/mounted"), str(work.parent / "alone"))
+    argv = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+    try:
+        done = subprocess.run(
+            [*argv, sys.executable, "-c", _MOUNTED, str(work), *places],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+    except FileNotFoundError:
+        pytest.skip("unshare is not installed")
+    if done.returncode in (1, 77) and not done.stdout:
+        pytest.skip(f"nothing can be mounted here: {done.stderr[-200:]}")
+    assert done.returncode == 0, done.stderr
+    assert "needle" in done.stdout
+    assert SECRET not in done.stdout
 
 
 def test_only_file_systems_of_the_home_folder_and_the_workspace_are_shown() -> None:
