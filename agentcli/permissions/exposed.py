@@ -75,6 +75,8 @@ _KEYS = re.compile(
 _VAULTS = frozenset({"secret", "secrets", "credentials", ".secrets"})
 """Names of folders whose data are such files; source code in them is not."""
 _DATA = re.compile(r"[^.]+|.*\.(?:json|ya?ml|toml|ini|txt|xml|csv|enc|env|conf|cfg|properties)")
+_PLAIN = re.compile(r"[\w-][\w.-]*[\w-]|[\w-]", re.ASCII)
+"""Names that every file system compares by their letters."""
 _SETTINGS = ("config", "config.worktree")
 _BARE = frozenset({"HEAD", "objects", "refs"})
 """Names that make a folder a repository without a `.git`."""
@@ -117,16 +119,16 @@ def _outermost(paths: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(path for path in named if named.keys().isdisjoint(path.parents))
 
 
-def holds_private(path: str, *, folder: bool) -> bool:
-    """Return True if a file or folder with this path holds credentials, keys or typed commands, by its names."""
-    *around, name = map(canonical, path.split("/"))
-    if name in _PRIVATE or names_protected(name, write=False):
+def holds_private(last: str, around: str, *, folder: bool) -> bool:
+    """Return True if a file or folder with this name, in a folder `around`, holds credentials, keys or typed commands."""
+    name = last.lower() if last.isascii() and _PLAIN.fullmatch(last) else canonical(last)
+    if name.startswith(".") and (name in _PRIVATE or names_protected(name, write=False)):
         return True
     if folder:
         return False
-    return _KEYS.fullmatch(name) is not None or (
-        bool(around) and around[-1] in _VAULTS and _DATA.fullmatch(name) is not None
-    )
+    if _KEYS.fullmatch(name):
+        return True
+    return canonical(around) in _VAULTS and _DATA.fullmatch(name) is not None
 
 
 def _before_wildcard(path: Path) -> Path:
@@ -165,16 +167,22 @@ def _may_be_shown(path: Path, workspace: Workspace) -> bool:
 def _records_private(path: Path) -> bool:
     """Return True if the repository around a path tracks a file with keys, or can't be read."""
     try:
-        return any(holds_private(f"/{name}", folder=False) for name in tracked(path))
+        return any(holds_private(*_last_two(name), folder=False) for name in tracked(path))
     except (OSError, ValueError):
         return True
 
 
+def _last_two(path: str) -> tuple[str, str]:
+    """Return the name of a path, and that of the folder around it."""
+    around, _, name = path.rpartition("/")
+    return name, around.rpartition("/")[2]
+
+
 def _named_private(path: Path) -> bool:
     """Return True if a path or a folder around it holds credentials, by their names."""
-    if any(holds_private(str(folder), folder=True) for folder in list(path.parents)[:-1]):
+    if any(holds_private(folder.name, "", folder=True) for folder in path.parents):
         return True
-    return holds_private(str(path), folder=probe.is_dir(path))
+    return holds_private(path.name, path.parent.name, folder=probe.is_dir(path))
 
 
 def _owned(path: Path) -> bool:
@@ -216,6 +224,7 @@ def _entries(top: Path, git: bool) -> Iterator[tuple[str, bool]]:
         yield from ((path, True) for path in _secret_settings(top))
         return
     for folder in waiting:
+        around = os.path.basename(folder)
         try:
             with os.scandir(folder) as entries:
                 listed = list(entries)
@@ -231,7 +240,7 @@ def _entries(top: Path, git: bool) -> Iterator[tuple[str, bool]]:
                     yield from ((path, True) for path in _secret_settings(Path(entry.path)))
                 continue
             folder_there = entry.is_dir(follow_symlinks=False)
-            private = holds_private(entry.path, folder=folder_there)
+            private = holds_private(entry.name, around, folder=folder_there)
             hides = not ordinary or (private and not (folder_there and os.path.isfile(f"{entry.path}/pyvenv.cfg")))
             yield os.path.realpath(entry.path) if hides and entry.is_symlink() else entry.path, hides
             if not hides and folder_there and entry.name != "node_modules":
