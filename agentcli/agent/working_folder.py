@@ -83,16 +83,23 @@ class WorkingFolder:
 class FolderStage(Stage):
     """Gives each command its start folder, where it is judged and run, and keeps its `cd` in effect.
 
-    All commands of a reply start in the same folder, because they are judged before the first one runs.
+    All commands of a reply start in the same folder, because they are judged before the first one runs. A `cd` in a
+    command of a script lasts no longer than the command.
     """
 
-    def __init__(self, folder: WorkingFolder) -> None:
-        self._folder = folder
+    def __init__(self, folder: WorkingFolder, *, follows: bool = True) -> None:
+        self._folder, self._follows = folder, follows
+
+    def inside(self) -> FolderStage:
+        return FolderStage(self._folder, follows=False)
 
     async def judge(self, call: Call) -> Call:
         return replace(call, folder=self._folder.start_of(call.call, call.its_tool))
 
     def around(self, run: Run) -> Run:
+        if not self._follows:
+            return run
+
         async def ran(call: Call) -> Call:
             call = await run(call)
             if call.result is None or not call.its_tool.traits.runs_commands or call.result.status == "interrupted":

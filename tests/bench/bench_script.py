@@ -272,16 +272,16 @@ def main(rounds: int) -> None:
         print(
             f"{kind + ', ' + way:24}{right:>8}{sums[0]:>10}{sums[1]:>12,}{sums[2]:>12,.0f}{sums[3]:>11.1f}{sums[4]:>16.1f}"
         )
-    for kind in (*kinds, "all"):
+    for rows in (*kinds, "all"):
         of = {
-            way: [ran for (each, by), runs in found.items() if by == way and kind in (each, "all") for ran in runs]
+            way: [ran for (each, by), runs in found.items() if by == way and rows in (each, "all") for ran in runs]
             for way in ("calls", "script")
         }
         saved = {
             name: 1 - sum(getattr(ran, name) for ran in of["script"]) / sum(getattr(ran, name) for ran in of["calls"])
             for name in ("tokens", "units", "seconds", "wall")
         }
-        print(f"{kind}: " + ", ".join(f"{name} {-share:+.0%}" for name, share in saved.items()))
+        print(f"{rows}: " + ", ".join(f"{name} {-share:+.0%}" for name, share in saved.items()))
 
 
 if __name__ == "__main__":

@@ -132,6 +132,10 @@ class Stage:
         """Return a run that wraps the run of the following stages."""
         return run
 
+    def inside(self) -> Stage:
+        """Return the stage for calls that a running call makes."""
+        return self
+
 
 def wrapped(stages: Sequence[Stage], run: Run) -> Run:
     """Return the run with the stages around it, the first one outermost."""

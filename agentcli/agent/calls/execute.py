@@ -142,7 +142,8 @@ class CallStages:
         """
         inner = copy(self)
         inner._within = call_id
-        inner.run = wrapped(self._stages, self._tool.inside(limits))
+        inner._stages = [stage.inside() for stage in self._stages]
+        inner.run = wrapped(inner._stages, self._tool.inside(limits))
         return inner
 
     def prepared(self, calls: Sequence[ToolCall]) -> list[Call]:

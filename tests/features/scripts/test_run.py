@@ -13,11 +13,13 @@ from agentcli.agent.core import SessionCore
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Prompt
 from agentcli.agent.receipts import receipt_of
 from agentcli.agent.session import AgentSession
+from agentcli.context.ledger.ledger import Ledger, fold_ledger
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import Chars4
 from agentcli.core.event import Event, Recorded, ToolProgress, ToolStarted
+from agentcli.core.history import evolve, fold
 from agentcli.core.message import ToolResult
-from agentcli.core.record import InnerCall
+from agentcli.core.record import Compaction, InnerCall, Record
 from agentcli.core.tool import ToolLimits
 from agentcli.features.scripts.bounds import Bounds
 from agentcli.features.scripts.session import ScriptsSession
@@ -196,3 +198,44 @@ def test_an_error_is_told_with_the_scripts_own_lines(tmp_path: Path) -> None:
 def test_the_first_request_grows_by_little() -> None:
     schema = tool_of(SCRIPT).schema
     assert TokenCounter(Chars4()).overhead((), [schema]) <= 150
+
+
+def test_the_ledger_knows_what_a_script_ran_and_read(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x")
+    session = opened(tmp_path, 'read("a.txt")\nbash("make all")', mode="yolo")
+    say_to(session, "go")
+    ledger = fold_ledger(Ledger(cwd=str(tmp_path)), session.history.deeds, session.core.traits)
+    assert [fact.command for fact in ledger.commands] == ["make all"]
+    assert ledger.commands[0].failed
+    assert [(fact.path, fact.reads) for fact in ledger.files] == [(str(tmp_path / "a.txt"), 1)]
+
+
+def test_a_compaction_forgets_the_calls_that_it_covers(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x")
+    session = opened(tmp_path, 'read("a.txt")')
+    say_to(session, "go")
+    last = session.history.last_seq
+    carried = evolve(
+        session.history, Record(last + 1, "", "", "", Compaction("manual", "compressed", "auto", kept_from=last))
+    )
+    assert session.history.inner
+    assert not carried.inner
+    assert fold(session.journal.records()).inner == session.history.inner
+
+
+def test_a_command_starts_in_the_folder_in_which_the_script_began(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    code = 'print(bash("cd sub && pwd"))\nprint(bash("pwd"))'
+    session = opened(tmp_path, code, mode="yolo")
+    say_to(session, "go")
+    assert results(session)[0].output.splitlines()[:2] == [str(tmp_path / "sub"), str(tmp_path)]
+    assert session.core.folder.now == tmp_path
+
+
+def test_a_script_of_an_agent_that_only_reads_runs_no_other_command(tmp_path: Path) -> None:
+    code = 'print(bash("ls"))\nbash("touch made.txt")'
+    session = opened(tmp_path, code, mode="yolo")
+    session.core.approval.looks = True
+    say_to(session, "go")
+    assert [each.result.status for each in inner(session)] == ["success", "denied"]
+    assert not (tmp_path / "made.txt").exists()
