@@ -17,7 +17,8 @@ from agentcli.core.errors import CredentialsError, InputError, ModelError, in_wo
 from agentcli.providers.reachability import ErrorStatus, fetched
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.settings import ProviderSettings, address
-from agentcli.system.key_store import KeyStore
+from agentcli.system.disk import DISK, make_folder
+from agentcli.system.key_store import KeyStore, Place
 from agentcli.system.locked_file import FileLock
 
 ISSUER = "https://auth.openai.com"
@@ -114,11 +115,7 @@ class Renewal:
         found = self._usable()
         if isinstance(found, str):
             return found
-        try:
-            held = FileLock(self.lock, patience=PATIENCE)
-        except BlockingIOError:
-            raise ModelError("Another process is still renewing the login.", "network") from None
-        with held:
+        with _held(self.lock):
             found = self._usable()
             return found if isinstance(found, str) else self._renewed(found)
 
@@ -163,7 +160,38 @@ class Renewal:
 
 def renewal(folder: Path, state: Path, entry: str, issuer: str) -> Renewal:
     """Return the renewal of a login in the store of a folder; its lock is in the state folder."""
-    return Renewal(KeyStore(folder), entry, state / f".login-{entry.replace('/', '-')}.lock", issuer)
+    return Renewal(KeyStore(folder), entry, _lock(state, entry), issuer)
+
+
+def keep(folder: Path, state: Path, entry: str, login: Mapping[str, Any]) -> Place:
+    """Store a login and return its place. A renewal of the former one in another process ends first."""
+    with _held(_lock(state, entry)):
+        return KeyStore(folder).set_login(entry, login)
+
+
+def end(folder: Path, state: Path, entry: str) -> bool:
+    """Forget a login, and end it at its service after a renewal in another process.
+
+    Returns True if the service confirms it. Raises InputError if no login is stored.
+    """
+    store = KeyStore(folder)
+    with _held(_lock(state, entry)):
+        login = store.login(entry)
+        store.remove(entry)
+    return revoke(login)
+
+
+def _lock(state: Path, entry: str) -> Path:
+    return state / f".login-{entry.replace('/', '-')}.lock"
+
+
+def _held(lock: Path) -> FileLock:
+    """Return the lock of a login. Raises ModelError if another process holds it too long."""
+    make_folder(DISK, lock.parent)
+    try:
+        return FileLock(lock, patience=PATIENCE)
+    except BlockingIOError:
+        raise ModelError("Another process is still renewing the login. Try again.", "network") from None
 
 
 def revoke(login: Mapping[str, Any]) -> bool:

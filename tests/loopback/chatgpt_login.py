@@ -45,6 +45,8 @@ class Authority(ThreadingHTTPServer):
         self.code = self.refresh = ""
         self.renewals = self.logins = 0
         self.ended = self.down = False
+        self.pause = 0.05
+        """Seconds that a renewal takes."""
         self.valid: dict[str, float] = {}
         """Access tokens, each with the time of its end."""
         self.bodies: list[dict[str, Any]] = []
@@ -90,7 +92,7 @@ class Authority(ThreadingHTTPServer):
             if self.down:
                 return 503, {"error": "temporarily_unavailable"}
             if form["grant_type"] == "refresh_token":
-                time.sleep(0.05)
+                time.sleep(self.pause)
                 if self.ended or form["refresh_token"] != self.refresh:
                     self.ended = True
                     return 400, {"error": "invalid_grant", "error_description": f"used: {form['refresh_token']}"}

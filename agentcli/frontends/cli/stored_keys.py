@@ -61,7 +61,12 @@ def _store(program: Program, settings: ProviderSettings, account: str, key: str 
     provider = settings.name
     store = KeyStore(program.dirs.config)
     entry = entry_of(provider, account)
-    place = store.set(entry, key) if isinstance(key, str) else store.set_login(entry, key)
+    if isinstance(key, str):
+        place = store.set(entry, key)
+    else:
+        from agentcli.providers.logins import keep
+
+        place = keep(program.dirs.config, program.dirs.state, entry, key)
     named = f"{provider}, account {account}," if account else provider
     say(f"Stored the key for {named} in {'the keyring' if place == 'keyring' else store.path}.")
     if not account and (found := [name for name in key_variables(settings) if program.given_env.get(name)]):
@@ -87,19 +92,22 @@ def remove_key(provider: str, account: str) -> None:
     """Remove a stored key."""
     program = program_of(Options())
     store, entry = KeyStore(program.dirs.config), entry_of(provider, account)
-    login = store.login(entry)
-    store.remove(entry)
-    say(f"Removed the key for {provider}{account and f', account {account}'}.")
-    from agentcli.frontends.cli.signing_in import KEYS_STAY
+    removed = f"Removed the key for {provider}{account and f', account {account}'}."
+    if store.login(entry):
+        from agentcli.providers.logins import end
 
-    if login:
-        from agentcli.providers.logins import revoke
-
-        if revoke(login):
+        confirmed = end(program.dirs.config, program.dirs.state, entry)
+        say(removed)
+        if confirmed:
             say("The service has ended the login.")
         else:
             print("note: the service did not confirm the end of the login. End it in its settings.", file=sys.stderr)
-    elif provider in KEYS_STAY:
+        return
+    store.remove(entry)
+    say(removed)
+    from agentcli.frontends.cli.signing_in import KEYS_STAY
+
+    if provider in KEYS_STAY:
         say(KEYS_STAY[provider])
 
 

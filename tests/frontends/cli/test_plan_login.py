@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,7 +16,7 @@ import pytest
 
 from agentcli.core.errors import CredentialsError, InputError, ModelError
 from agentcli.frontends.cli.plan_login import callback, signed_in, verified
-from agentcli.providers.logins import addresses, renewal, revoke
+from agentcli.providers.logins import addresses, end, renewal, revoke
 from agentcli.providers.settings import BUILT_IN, ProviderSettings
 from agentcli.system.key_store import KeyStore
 from tests.e2e.program import Program
@@ -106,6 +107,18 @@ def test_a_renewal_that_fails_says_what_helps_and_keeps_what_still_works(service
     store = KeyStore(tmp_path)
     store.set_login("chatgpt", {**store.login("chatgpt"), "expires": time.time() + 60})
     assert renewed() == f"{SECRET}-a100"
+
+
+def test_a_logout_during_a_renewal_ends_the_renewed_login(service: Authority, tmp_path: Path) -> None:
+    logged_in(service, tmp_path)
+    expired(tmp_path)
+    service.pause = 0.6
+    renewing = threading.Thread(target=renewal(tmp_path, tmp_path, "chatgpt", service.issuer))
+    renewing.start()
+    time.sleep(0.2)
+    assert end(tmp_path, tmp_path, "chatgpt")
+    renewing.join()
+    assert (service.renewals, service.ended, KeyStore(tmp_path).places()) == (1, True, {})
 
 
 def test_the_service_confirms_a_logout_and_states_only_its_own_addresses(
