@@ -19,6 +19,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from agentcli import __version__
 from agentcli.core.errors import InputError, in_words
 from agentcli.core.sanitise import safe_line
+from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.reachability import ErrorStatus, bare, fetched
 from agentcli.providers.registry import PRESETS, PROVIDERS
 from agentcli.providers.settings import ProviderSettings, address
@@ -63,6 +64,11 @@ def require_login(settings: ProviderSettings) -> None:
 
 def why_no_login(name: str) -> str:
     """Return why there is no login to a well-known service that is no provider; empty for other names."""
+    if name in PLATFORMS:
+        return (
+            f"{PLATFORMS[name].title} uses the login of its cloud's own program, such as `aws sso login` or"
+            " `gcloud auth application-default login`. See `agentcli help models`."
+        )
     if name not in _UNREGISTERED:
         return ""
     return (

@@ -132,6 +132,22 @@ def test_a_provider_without_a_login_says_which_key_to_make(provider: str, told: 
     assert told in str(refused.value)
 
 
+@each_row(
+    ("name", "told"),
+    [
+        ("copilot", "only to programs registered there"),
+        ("bedrock", "Amazon Bedrock uses the login of its cloud's own program"),
+        ("nonsense", ""),
+    ],
+)
+def test_a_service_that_is_no_provider_says_why_it_has_no_login(name: str, told: str) -> None:
+    from agentcli.frontends.cli.signing_in import why_no_login
+
+    said = why_no_login(name)
+    assert told in said
+    assert bool(told) == bool(said)
+
+
 def test_the_page_asks_for_what_the_service_documents_and_waits_a_limited_time() -> None:
     said: list[str] = []
     with pytest.raises(InputError, match="No login within 0 s"):
