@@ -69,6 +69,8 @@ def safe_line(text: str) -> str:
 
     It is like `safe`, but escapes newlines and tabs too.
     """
+    if text.isascii() and text.isprintable():  # as most titles and names
+        return text
     return safe(text).replace("\n", "\\n").replace("\t", "\\t")
 
 

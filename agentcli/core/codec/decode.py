@@ -127,7 +127,7 @@ def part_from_json(raw: Mapping[str, Any]) -> Part:
 
 def usage_from_json(raw: Mapping[str, Any] | None) -> Usage:
     """Usage from its JSON; missing counts are 0."""
-    if not raw:
+    if not raw or raw == _NOTHING:
         return _NO_USAGE
     # Spelled out: many sessions are listed at once, and each has one.
     return Usage(
@@ -141,6 +141,8 @@ def usage_from_json(raw: Mapping[str, Any] | None) -> Usage:
 
 
 _NO_USAGE = Usage()
+_NOTHING = dict.fromkeys(("input", "output", "reasoning", "cache_read", "cache_write"), 0)
+"""Usage of a fork or handoff in its source, if there is none."""
 UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
 
 
