@@ -8,6 +8,12 @@ everything that no system call finds.
 from __future__ import annotations
 
 import os
+import time
+
+_FRESH = 20_000_000
+"""Nanoseconds for which a folder's time does not reveal a further change."""
+Stamp = tuple[int, int, int]
+"""Device, number and time of a folder."""
 
 
 def exists(path: str | os.PathLike[str]) -> bool:
@@ -23,3 +29,17 @@ def is_dir(path: str | os.PathLike[str]) -> bool:
 def is_file(path: str | os.PathLike[str]) -> bool:
     """Return True if a regular file, or a link to one, can be seen there."""
     return os.path.isfile(path)
+
+
+def stamp_of(folder: str) -> Stamp | None:
+    """Return what any change of the names in a folder changes; None if the folder cannot be seen."""
+    try:
+        status = os.stat(folder, follow_symlinks=False)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino, status.st_ctime_ns
+
+
+def is_settled(stamp: Stamp) -> bool:
+    """Return True if any later change in the folder gives another stamp. Ask after reading it, with the stamp before."""
+    return stamp[2] + _FRESH < time.time_ns()

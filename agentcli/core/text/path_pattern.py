@@ -9,7 +9,7 @@ Names may contain brackets and braces themselves (`app/[slug]/page.tsx`), so a p
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise, product, zip_longest
 
@@ -68,6 +68,16 @@ def matching(pattern: str, paths: Iterable[str]) -> list[str]:
 def matches_in_some_reading(pattern: str, path: str) -> bool:
     """Return True if a pattern matches a path, however its brackets and braces are read."""
     return any(regex.fullmatch(path) for regex in _regexes(pattern))
+
+
+def any_component(patterns: Iterable[str]) -> Callable[[str], bool]:
+    """Return a function that tells of a name whether some of these components of patterns matches it in some reading.
+
+    It takes a fraction of the time of `matches_in_some_reading` for each.
+    """
+    found = dict.fromkeys(regex.pattern for each in patterns for regex in _regexes(f"./x/{each}"))
+    regex = re.compile("|".join(f"(?:{each})" for each in found) or "(?!)", re.DOTALL)
+    return lambda name: regex.fullmatch(f"x/{name}") is not None
 
 
 @lru_cache(maxsize=1024)

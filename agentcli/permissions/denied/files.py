@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
+from typing import Literal
 from urllib.parse import unquote
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.text.path_pattern import (
+    any_component,
     as_text,
     covers_below,
     literal,
@@ -245,31 +247,77 @@ class _Search:
             if (folder, states) in self._seen:
                 continue
             self._seen.add((folder, states))
-            for entry in entries_of(folder):
-                self.left -= 1
-                after = _after(states, entry.name)
-                if after and (inner := self._found(entry, after)):
+            listed = _listed(folder, states)
+            self.left -= listed.entries
+            for path, kind, after in listed.named:
+                if inner := self._found(path, kind, after):
                     waiting.append((inner, after))
                 if len(self.files) + len(self.folders) > MOST:
                     self.left = 0
                     return
 
-    def _found(self, entry: os.DirEntry[str], states: frozenset[_State]) -> str:
+    def _found(self, path: str, kind: _Kind, states: frozenset[_State]) -> str:
         """Record the denied part of an entry; return the folder to search, or an empty string."""
-        path = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
-        ended = [state for state in states if _ends(state)]
-        if not (entry.is_dir() if path is entry.path else os.path.isdir(path)):
-            if ended and os.path.lexists(path):
+        if kind == "link":
+            path = os.path.realpath(path)
+            kind = _kind(os.path.isdir(path), states) if os.path.lexists(path) else "other"
+        match kind:
+            case "file":
                 self.files.append(Path(path))
-            return ""
-        if any(map(_covers, ended)):
-            self.folders.append(Path(path))
-            return ""
-        return path
+            case "covered":
+                self.folders.append(Path(path))
+            case _:
+                pass
+        return path if kind == "folder" else ""
 
 
 _State = tuple[tuple[str, ...], int]
 """A pattern, and how many of its components the path so far has used."""
+_Kind = Literal["file", "covered", "folder", "link", "other"]
+"""A denied file or folder, a folder to search, a link, or something that no pattern names."""
+
+
+def _kind(is_folder: bool, states: frozenset[_State]) -> _Kind:
+    if is_folder:
+        return "covered" if any(map(_covers, states)) else "folder"
+    return "file" if any(map(_ends, states)) else "other"
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """The entries of a folder that concern some patterns, with their states, and the number of all.
+
+    Links are resolved each time: what they lead to may change elsewhere.
+    """
+
+    stamp: probe.Stamp | None
+    entries: int
+    named: tuple[tuple[str, _Kind, frozenset[_State]], ...]
+
+
+_known: dict[tuple[str, frozenset[_State]], _Listed] = {}
+"""The folders of the last searches: looking again costs one system call for each unchanged one."""
+
+
+def _listed(folder: str, states: frozenset[_State]) -> _Listed:
+    """Return the entries of a folder that the patterns concern, as they are now."""
+    stamp, known = probe.stamp_of(folder), _known.get((folder, states))
+    if known is not None and known.stamp == stamp and stamp is not None:
+        return known
+    named: list[tuple[str, _Kind, frozenset[_State]]] = []
+    count = 0
+    for entry in entries_of(folder):
+        count += 1
+        if not (after := _after(states, entry.name)):
+            continue
+        kind = "link" if entry.is_symlink() else _kind(entry.is_dir(), after)
+        if kind != "other":
+            named.append((entry.path, kind, after))
+    listed = _Listed(stamp if stamp is not None and probe.is_settled(stamp) else None, count, tuple(named))
+    if len(_known) > ENTRIES:
+        _known.clear()
+    _known[folder, states] = listed
+    return listed
 
 
 def _closed(states: Iterable[_State]) -> frozenset[_State]:
@@ -289,17 +337,35 @@ def _closed(states: Iterable[_State]) -> frozenset[_State]:
 @lru_cache(maxsize=65_536)
 def _after(states: frozenset[_State], name: str) -> frozenset[_State]:
     """Return the states after one more component of a path."""
-    return _closed(_steps(states, name))
+    next_ = _next(states)
+    if not (next_.as_written(name) or next_.folded(canonical(name))):
+        return next_.otherwise
+    steps = ((pattern, used + 1) for pattern, used in states if used < len(pattern) and _matches(pattern[used], name))
+    return _closed((*next_.otherwise, *steps))
 
 
-def _steps(states: frozenset[_State], name: str) -> Iterator[_State]:
-    for pattern, used in states:
-        if used == len(pattern):
-            continue
-        if "**" in pattern[used]:
-            yield pattern, used
-        if pattern[used] != "**" and _names(pattern[used], name):
-            yield pattern, used + 1
+def _matches(component: str, name: str) -> bool:
+    return component != "**" and _names(component, name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Next:
+    """What tells quickly that a name, as written and in its canonical form, matches no next component of the patterns.
+
+    `otherwise` are the states after such a name.
+    """
+
+    as_written: Callable[[str], bool]
+    folded: Callable[[str], bool]
+    otherwise: frozenset[_State]
+
+
+@lru_cache(maxsize=1_024)
+def _next(states: frozenset[_State]) -> _Next:
+    following = [(pattern[used], (pattern, used)) for pattern, used in states if used < len(pattern)]
+    names = {component for component, _ in following if component != "**"}
+    deep = _closed(state for component, state in following if "**" in component)
+    return _Next(any_component(names), any_component(each.casefold() for each in names), deep)
 
 
 def _names(component: str, name: str) -> bool:

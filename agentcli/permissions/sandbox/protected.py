@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
 from agentcli.permissions.paths import PROTECTED_FILES, canonical, names_protected, resolved
+from agentcli.system import probe
 
 FOLDERS = 20_000
 """Maximum folders of a workspace to search; the others are closed to writing."""
@@ -22,8 +22,6 @@ SET_ASIDE = ".made-in-sandbox"
 """Suffix of a protected file that a sandboxed command created: under this name nothing reads it."""
 _SKIPPED = "node_modules"
 """Folders of published packages, in which nothing counts as protected."""
-_FRESH = 20_000_000
-"""Nanoseconds for which a folder's time does not reveal a further change."""
 _GIT_FOLDERS = (".git", "git~1")
 _BARE = frozenset({"HEAD", "objects", "refs"})
 """Names that make a folder a git repository without a `.git`."""
@@ -71,7 +69,7 @@ class Found:
 class _Folder:
     """One folder at a time: its own contents, and its subfolders to search."""
 
-    stamp: tuple[int, int] = (0, 0)
+    stamp: probe.Stamp | None = None
     below: list[str] = field(default_factory=list)
     protected: list[Name] = field(default_factory=list)
     private: list[Name] = field(default_factory=list)
@@ -112,15 +110,14 @@ class Watched:
         return self.last
 
     def _folder(self, path: str) -> _Folder | None:
-        try:
-            status = os.stat(path, follow_symlinks=False)
-        except OSError:
+        stamp = probe.stamp_of(path)
+        if stamp is None:
             return None
-        known, stamp = self._known.get(path), (status.st_ino, status.st_ctime_ns)
+        known = self._known.get(path)
         if known is not None and known.stamp == stamp:
             return known
         folder = _listed(path, path == str(self._root))
-        if status.st_ctime_ns + _FRESH < time.time_ns() and not folder.private:
+        if probe.is_settled(stamp) and not folder.private:
             folder.stamp = stamp
         return folder
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentcli.core.text.path_pattern import (
+    any_component,
     covers_below,
     literal,
     matches_in_some_reading,
@@ -186,3 +187,12 @@ def test_braces_are_written_out_as_alternatives_and_as_text() -> None:
     assert written_out("a/{b,c/{d,e}}*") == ("a/b*", "a/c/d*", "a/c/e*", "a/c/\\{d,e}*", "a/\\{b,c/\\{d,e}}*")
     assert written_out("a{b") == ("a{b",) or written_out("a{b") == ("a\\{b",)
     assert written_out("{a,b}" * 9)[0] == "*" * 9
+
+
+_COMPONENT = st.text("ab.*?[]{},\\!-", min_size=1, max_size=6)
+
+
+@given(st.lists(_COMPONENT, max_size=4), st.text("ab.*[]{},-", min_size=1, max_size=5))
+def test_components_match_together_what_one_of_them_matches(components: list[str], name: str) -> None:
+    alone = any(matches_in_some_reading(f"./{each}", name) for each in components)
+    assert any_component(components)(name) == alone

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,10 @@ from agentcli.permissions.denied.files import (
     remaining,
 )
 from agentcli.permissions.denied.history import Held, held_around
-from agentcli.permissions.paths import Workspace
+from agentcli.permissions.paths import Workspace, entries_of
 from agentcli.permissions.rules import parse_rules
 from agentcli.tools.registry import TRAITS
+from tests.counted import counted
 from tests.tables import each_row
 
 
@@ -101,6 +103,41 @@ def names(workspace: Workspace, hidden: Hidden) -> tuple[set[str], set[str]]:
 )
 def test_what_a_rule_names_is_found(rule: str, files: set[str], folders: set[str], workspace: Workspace) -> None:
     assert names(workspace, found(workspace, rule)) == (files, folders)
+
+
+def test_an_unchanged_folder_is_not_read_again_and_each_change_is_seen(workspace: Workspace) -> None:
+    def looked(*rules: str) -> tuple[set[str], int]:
+        time.sleep(0.03)  # a change just before might have the same time
+        with counted(entries_of) as calls:
+            hidden = found(workspace, *rules)
+        return {os.path.relpath(path, workspace.cwd) for path in hidden.paths}, calls[entries_of]
+
+    work = workspace.cwd
+    (work / "link").symlink_to("src")
+    asked = ("read(*.pem)", "read(private)", *(f"read(**/none{n}/*.[ab]?)" for n in range(5)))
+    first, _ = looked(*asked)
+    assert first == {"src/a.pem", "a/private"}
+    assert looked(*asked) == (first, 0)
+    (work / "secrets/deep/new.pem").touch()
+    now, entries = looked(*asked)
+    assert (now - first, entries) == ({"secrets/deep/new.pem"}, 3)  # of this folder only
+    (work / "src/a.pem").rename(work / "src/b.txt")
+    (work / "src/private").mkdir()
+    now, _ = looked(*asked)
+    assert now == {"secrets/deep/new.pem", "a/private", "src/private"}
+    outside = work.parent / "outside"
+    outside.mkdir()
+    (outside / "c.pem").touch()
+    (work / "link").unlink()
+    (work / "link").symlink_to(outside)
+    assert outside / "c.pem" in found(workspace, *asked).files
+    (outside / "c.pem").unlink()
+    (outside / "d.pem").touch()
+    assert outside / "d.pem" in found(workspace, *asked).files
+    (work / "src").rename(work / "moved")
+    (work / "src").mkdir()
+    now, _ = looked("read(*.pem)", "read(private)")
+    assert {"moved/private", "secrets/deep/new.pem"} <= now
 
 
 def test_what_a_denied_link_leads_to_is_found_and_a_circle_of_links_ends(workspace: Workspace) -> None:
