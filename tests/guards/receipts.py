@@ -15,8 +15,13 @@ from tests.guards import Figures, material
 
 def figures() -> Iterator[Figures]:
     """Yield a row for each part."""
-    held = material("receipts")
-    for half, name in (("tuned", "tuned half"), ("unseen", "unseen half"), ("later", "later sessions")):
+    held = material("receipts") | material("receipts_others")
+    for half, name in (
+        ("tuned", "tuned half"),
+        ("unseen", "unseen half"),
+        ("later", "later sessions"),
+        ("others", "other programs"),
+    ):
         good = [(one["text"], one["steps"]) for one in held[half]]
         bad = [(one["text"], [step for step in one["steps"] if not _shows(step)]) for one in held[half] if one["claim"]]
         stopped = sum(_flagged(*each) for each in bad)
