@@ -409,6 +409,9 @@ def test_what_the_sandbox_held_back_may_run_again_outside_when_the_user_says_so(
         ("connect ECONNREFUSED 127.0.0.1:5432", "reaches no network but servers that you started"),
         ("connect ECONNREFUSED 127.0.0.1:3000", ""),
         ("failed: 3 tests", ""),
+        ("ModuleNotFoundError: No module named 'nowhere'", ""),
+        ("FileNotFoundError: config", ""),
+        ("the workspaceAccess check failed", ""),
     ],
 )
 def test_an_error_of_the_kernel_in_the_sandbox_is_explained_when_nobody_can_answer(

@@ -27,15 +27,13 @@ _NO_TERMINAL = (
     r"press \^C at any time to quit|new password:|output is not to a terminal|\[y/n\][)?: ]*$"
 )
 _BLOCKED = (
-    r"(?i)[^\n]*(?:read-only file system|permission denied|operation not permitted|EROFS|EACCES|EPERM|(?P<network>"
+    r"(?i)[^\n]*(?:read-only file system|permission denied|operation not permitted|(?-i:\b(?:EROFS|EACCES|EPERM)\b)|(?P<network>"
     r"network is unreachable|could not resolve|name resolution|getaddrinfo|no such host|lookup address|no route to host|"
-    r"ENETUNREACH|EAI_AGAIN|ENOTFOUND))[^\n]{0,100}"
+    r"(?-i:\b(?:ENETUNREACH|EAI_AGAIN|ENOTFOUND)\b)))[^\n]{0,100}"
 )
 _UNAUTHORISED = r"(?i)[^\n]*(?:\b401\b|\bE401\b|unauthori[sz]ed|ENEEDAUTH|authentication (?:failed|required)|could not read username)[^\n]{0,100}"
-_REFUSED = (
-    r"(?i)[^\n]*(?:connection refused|ECONNREFUSED|failed to connect|can't connect|could not connect)[^\n]{0,100}"
-)
-_MISSING = r"(?i)[^\n]*(?:no such file|ENOENT|not found|does not exist|cannot find|can't find)[^\n]*"
+_REFUSED = r"(?i)[^\n]*(?:connection refused|(?-i:\bECONNREFUSED\b)|failed to connect|can't connect|could not connect)[^\n]{0,100}"
+_MISSING = r"(?i)[^\n]*(?:no such file|(?-i:\bENOENT\b)|not found|does not exist|cannot find|can't find)[^\n]*"
 _NAMED = r"(?:~|/)[^\s'\"`:,;()<>]+"
 _PORT = r"(?i)(?:localhost|127\.0\.0\.1|\[?::1\]?|0\.0\.0\.0)\"?(?::|,? port:? |\D{0,3}port \(?)(\d{2,5})"
 _TAIL = 4_000
