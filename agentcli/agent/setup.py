@@ -306,8 +306,7 @@ def beginning(
     offered = (
         tool.schema
         for tool in _fitting(setup, model)
-        if (setup.person.attended or not tool.traits.behaviour.needs_person)
-        and not (tool.traits.behaviour.announced or tool.traits.behaviour.calls_tools)
+        if (setup.person.attended or not tool.traits.behaviour.needs_person) and not tool.traits.behaviour.announced
     )
     raw = tuple(tool.raw for tool in (*offered, *more))
     accounts = setup.models.accounts.now
@@ -327,12 +326,17 @@ def _fitting(setup: SessionSetup, model: ModelSpec) -> Sequence[Tool]:
 
 
 def fitting(tools: Sequence[Tool], model: ModelSpec, settings: AgentSettings) -> Sequence[Tool]:
-    """Return the tools for a session with this model: its family's, as many as its window can afford."""
+    """Return the tools for a session with this model: its family's, as many as its window can afford.
+
+    A tool that calls others is not among them: see `SessionPart.upfront`.
+    """
     small, names = settings.is_small(model.window), frozenset(tool.name for tool in tools)
     return [
         tool
         for tool in tools
-        if offers(model.family, tool.name, names) and not (small and tool.traits.behaviour.dispensable)
+        if offers(model.family, tool.name, names)
+        and not (small and tool.traits.behaviour.dispensable)
+        and not tool.traits.behaviour.calls_tools
     ]
 
 

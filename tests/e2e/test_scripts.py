@@ -95,6 +95,8 @@ def test_a_session_lists_it_where_servers_bring_many_tools_or_the_setting_says_s
     assert listed(*ON)
     assert not listed(*fake(program, 20), "--set", "tools.scripts=off")
     assert not listed(*ON, "--set", "sandbox=off")
+    told = json.loads(program.run("tools", "--model", MODELS[0], "--json").out)
+    assert "script" not in {each["name"] for each in told}
 
 
 @pytest.mark.full
