@@ -17,6 +17,7 @@ from agentcli.core.record import (
     Compaction,
     Failure,
     FeatureState,
+    InnerCall,
     Pin,
     Prune,
     Retry,
@@ -77,6 +78,7 @@ def every_kind() -> list[Body]:
         Settings("m", "ask", "auto", ("system",), ({"name": "t"},), "why"),
         FeatureState("goal", {"text": "all pass"}, "m"),
         Failure("broke", "model"),
+        InnerCall("c", call, ToolResult("c-1", "read", "success", "out", True, "c-1.txt", "t", metadata={"path": "a"})),
         Unknown("newer", {"kind": "newer", "text": "t"}),
     ]
 
