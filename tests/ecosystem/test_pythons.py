@@ -31,6 +31,8 @@ EXTRAS = tuple(extra for extra in PROJECT["optional-dependencies"] if extra not 
 """The extras that are installed: Ray is as large as all others together, and tests have a keyring of their own."""
 TESTS = ("tests/core", "tests/providers", "tests/system", "tests/tools/lib")
 """The project's own tests that run in each environment."""
+SECONDS = 240
+"""Time limit of a run: the first ones in an environment are slow on a busy machine."""
 MODELS = ("sonnet", "flash", "luna", "ollama/qwen3")
 """A model of each wire."""
 SERVER = """
@@ -90,7 +92,17 @@ def installed(request: pytest.FixtureRequest, dependencies: str, release: Path, 
     python, venv = installed_python(request.param), tmp_path / "venv"
     ran(uv, "venv", "-q", "--seed", "--python", python, venv)
     needed = requirements(*EXTRAS)
-    install = (uv, "pip", "install", "-q", "--only-binary", ":all:", "--python", venv / "bin/python")
+    install = (
+        uv,
+        "pip",
+        "install",
+        "-q",
+        "--compile-bytecode",
+        "--only-binary",
+        ":all:",
+        "--python",
+        venv / "bin/python",
+    )
     resolution = "lowest-direct" if dependencies == "lowest" else "highest"
     (wheel,) = release.glob("*.whl")
     ran(*install, "--resolution", resolution, wheel, *map(str, needed))
@@ -128,7 +140,7 @@ def test_a_release_works_and_passes_its_tests(installed: Installed, release: Pat
 def starts(program: Program, bin_: Path) -> None:
     assert ran(bin_ / "agentcli", "--version") == f"agentcli {__version__}\n"
     assert "# Getting started" in program.run("help", "start").out
-    assert program.run("demo", "-p", "fix it").code == 0
+    assert program.run("demo", "-p", "fix it", seconds=SECONDS).code == 0
     checks = json.loads(program.run("doctor", "--json").out)
     version = ran(program.python, "-c", "import platform; print(platform.python_version())").strip()
     assert checks[0]["detail"] == f"agentcli {__version__} on Python {version}"
@@ -141,7 +153,9 @@ def speaks(program: Program) -> None:
         with Loopback([say("It speaks.")]) as server:
             own = f'base_url = "{server.url}/v1"\napi_key_env = "OPENAI_API_KEY"'
             program.config(f"[agent]\ntitles = false\n[providers.ollama]\n{own}\n")
-            asked = Program(program.base, server.env, python=program.python).run("-p", "hi", "-m", model)
+            asked = Program(program.base, server.env, python=program.python).run(
+                "-p", "hi", "-m", model, seconds=SECONDS
+            )
             assert asked.out == "It speaks.\n", asked.err
 
 
@@ -153,7 +167,7 @@ def calls_a_server(program: Program) -> None:
     call = {"name": "mcp_call", "input": {"tool": "mcp__adder__add", "arguments": {"one": 2, "other": 3}}}
     script = program.base / "script.json"
     script.write_text(json.dumps({"replies": [{"calls": [call]}, {"text": "ok"}]}))
-    ended = program.ask("--trust", "--allow", "mcp__*", "-m", f"script:{script}", "-p", "go")
+    ended = program.ask("--trust", "--allow", "mcp__*", "-m", f"script:{script}", "-p", "go", seconds=SECONDS)
     assert [each["output"] for each in ended.of("tool_result")] == ["The sum is 5."], ended
 
 
