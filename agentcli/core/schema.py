@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, Literal
 
 from agentcli.core.annotation import (
@@ -52,25 +53,32 @@ def parameters(function: Callable[..., Any], skip: int = 2) -> dict[str, Any]:
 
     A parameter may be `Annotated[type, "description"]`, with a `WireName` too. Lists of dataclasses become arrays of objects.
     """
-    listed = [slot for slot in parameters_of(function)[skip:] if not _is_unlisted(slot)]
+    listed = [slot for slot in _asked(function, skip) if not _is_unlisted(slot)]
     schema = object_schema(listed, function.__qualname__)
     return schema if schema["required"] else {name: value for name, value in schema.items() if name != "required"}
 
 
 def unlisted(function: Callable[..., Any], skip: int = 2) -> dict[str, Any]:
     """Return the JSON Schemas of a function's parameters that `parameters` leaves out, by name."""
-    slots = [slot for slot in parameters_of(function)[skip:] if _is_unlisted(slot)]
+    slots = [slot for slot in _asked(function, skip) if _is_unlisted(slot)]
     found: dict[str, Any] = object_schema(slots, function.__qualname__)["properties"]
     return found
 
 
+@cache
+def _asked(function: Callable[..., Any], skip: int) -> Sequence[Slot]:
+    """Return the parameters of a built-in tool's function, which are asked for three times."""
+    return parameters_of(function)[skip:]
+
+
 def _is_unlisted(slot: Slot) -> bool:
-    return isinstance(slot.kind, Noted) and Unlisted() in slot.kind.notes
+    kind = slot.kind
+    return isinstance(kind, Noted) and Unlisted() in kind.notes
 
 
 def wire_names(function: Callable[..., Any], skip: int = 2) -> dict[str, str]:
     """Wire name → Python name for the parameters whose names differ."""
-    slots = parameters_of(function)[skip:]
+    slots = _asked(function, skip)
     return {wire: slot.name for slot in slots if (wire := wire_name(slot)) != slot.name}
 
 

@@ -8,9 +8,10 @@ from typing import Annotated, Any, Literal
 
 import pytest
 
-from agentcli.core.annotation import read
+from agentcli.core.annotation import parameters_of, read
 from agentcli.core.errors import ToolError, UsageError
 from agentcli.core.schema import KNOWN, Unlisted, WireName, check, parameters, schema_of, unlisted, wire_names
+from tests.counted import counted
 from tests.tables import each_row
 
 
@@ -187,3 +188,14 @@ def test_every_parameter_that_is_missing_is_told_with_its_description() -> None:
         check(schema, {})
     assert str(refused.value) == "Missing a, b (of it), c. This tool takes a, b."
     assert check({"type": "array", "items": {}}, [], "x") == []
+
+
+def test_the_annotations_of_a_tool_are_read_once_for_its_schema_its_unlisted_parameters_and_its_names() -> None:
+    def run(ctx: Any, call_id: str, path: str, deep: Annotated[bool, WireName("-d")] = False) -> None:
+        """Nothing."""
+
+    with counted(parameters_of) as calls:
+        assert set(parameters(run)["properties"]) == {"path", "-d"}
+        assert unlisted(run) == {}
+        assert wire_names(run) == {"-d": "deep"}
+    assert calls[parameters_of] == 1
