@@ -61,7 +61,7 @@ class Provider:
     sdk: tuple[str, ...] = ()
     """Modules to import early: the SDK, and modules that it would import with its first request."""
     sdk_unused: tuple[str, ...] = ()
-    """Packages of the SDK to skip then: no used part needs them."""
+    """Packages of the SDK, or that it imports, to skip then: no used part needs them."""
     extra: str = ""
     """The extra of this package that installs the SDK, if it is not always installed."""
     url: str = ""

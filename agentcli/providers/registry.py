@@ -62,6 +62,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             url="https://generativelanguage.googleapis.com",
             models_path="/v1beta/models",
             sdk=("google.genai",),
+            sdk_unused=("websockets",),
             key_variables=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
             key_prefix="AIza",
             key_header="x-goog-api-key",

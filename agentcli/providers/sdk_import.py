@@ -50,7 +50,7 @@ def import_partly(modules: Sequence[str], unused: Sequence[str]) -> None:
             for module in modules:
                 import_module(module)
     except Exception:  # noqa: BLE001 - an SDK of another structure may fail in any way; importing it whole cures all
-        tops = {package.partition(".")[0] for package in unused}
+        tops = {name.partition(".")[0] for name in (*modules, *unused)}
         for name in set(sys.modules) - before:
             if name.partition(".")[0] in tops:
                 del sys.modules[name]

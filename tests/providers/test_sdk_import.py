@@ -32,6 +32,18 @@ print(anthropic.AsyncAnthropic(api_key="k").messages is not None)
     assert run(program).splitlines() == ["[]", "[]", "True"]
 
 
+def test_the_sdk_of_gemini_is_imported_without_web_sockets_which_others_get_afterwards():
+    program = """
+import sys
+from agentcli.providers.sdk_import import warm
+warm("google")
+print("google.genai.live" in sys.modules, [name for name in sys.modules if name.startswith("websockets")])
+from websockets.frames import Close
+print(Close.__module__)
+"""
+    assert run(program).splitlines() == ["True []", "websockets.frames"]
+
+
 def test_a_count_before_any_request_imports_no_more_of_the_sdk_than_a_request():
     program = f"""
 import asyncio, sys
@@ -95,6 +107,22 @@ import fragile, fragile.beta
 print(fragile.LIMIT, fragile.beta.LIMIT)
 """
     assert run(program) == "3 3"
+
+
+def test_an_sdk_that_does_not_bear_it_keeps_nothing_of_another_package_either(tmp_path):
+    (tmp_path / "wires.py").write_text("LIMIT = 3\n")
+    package = tmp_path / "fragile"
+    package.mkdir()
+    (package / "__init__.py").write_text("from . import inner\nassert inner.LIMIT + 1 == 4\n")
+    (package / "inner.py").write_text("from wires import LIMIT\n")
+    program = f"""
+import sys; sys.path.insert(0, {str(tmp_path)!r})
+from agentcli.providers.sdk_import import import_partly
+import_partly(["fragile"], ["wires"])
+import fragile.inner
+print(fragile.inner.LIMIT)
+"""
+    assert run(program) == "3"
 
 
 def test_no_garbage_is_looked_for_during_an_import_and_a_program_keeps_its_choice(tmp_path):
