@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import signal
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -27,6 +28,8 @@ from agentcli.system.logs import log_to
 
 IDLE = 1800.0
 """Seconds without a turn, a question or a running job after which the session is closed; it stays stored."""
+GARBAGE = 5_000
+"""Objects made before Python looks for garbage: such a process lives long, beside others, and its start is over."""
 LOOK = 1.0
 """Seconds between two looks for prompts that are due."""
 
@@ -47,6 +50,7 @@ def host_session(
         session = program.sessions.begin()
     sharing.start = partial(share_session, program, name="serve")
     program.start_parts()
+    gc.set_threshold(GARBAGE)
 
     async def run() -> int:
         try:
