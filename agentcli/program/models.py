@@ -117,9 +117,9 @@ class Models:
             return None
 
     def pricing(self) -> Callable[[str, Usage, str], float | None]:
-        """Return a function from a model's name, a usage and its time in ISO form to the price in USD; None if unknown.
+        """Return a function that prices many replies: it looks each model up once for each day.
 
-        It looks each model up once for each day, so it is for many replies.
+        It takes a model's name, a usage and its time in ISO form. It returns USD, or None if the price is unknown.
         """
 
         @cache
