@@ -78,9 +78,11 @@ def last_prune(window: Window) -> tuple[Prune | None, str]:
 
 def prunes_of_turn(history: History, window: Window) -> int:
     """Return the number of prunes by the policy since the newest prompt."""
+    made = [record.seq for record in history.prunes if isinstance(record.body, Prune) and not record.body.by]
+    if not made:
+        return 0
     prompt = next((message.seq for message in reversed(window.view.messages) if message.is_prompt), 0)
-    bodies = (record.body for record in history.prunes if record.seq > prompt)
-    return sum(isinstance(body, Prune) and not body.by for body in bodies)
+    return sum(seq > prompt for seq in made)
 
 
 MOST_PRUNES = 2

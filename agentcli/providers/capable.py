@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any, Protocol
 
 from agentcli.core.errors import ModelError
 from agentcli.core.event import Noticed
-from agentcli.core.model import Model, ModelSpec, Request, Stopped, StreamEvent, UsageSeen
+from agentcli.core.model import Model, ModelSpec, Request, RequestMessage, Stopped, StreamEvent, UsageSeen
 from agentcli.core.streams import closing
 from agentcli.providers.capabilities import TITLES, mentioned_in, reduced, stated_in, title
 from agentcli.providers.endpoint_facts import EndpointMemory
@@ -19,7 +20,7 @@ from agentcli.providers.parts import (
     NamedPart,
     guesses,
     image_part,
-    images_of,
+    images_in,
     named_parts,
     oversized,
     too_many,
@@ -59,6 +60,7 @@ class Blames:
     def __init__(self) -> None:
         self._refused: dict[Blamed, tuple[int, int]] = {}
         self._answered: set[NamedPart] = set()
+        self._last: RequestMessage | None = None
         self._told: set[Blamed] = set()
 
     @property
@@ -77,14 +79,17 @@ class Blames:
 
         Return parts that were never blamed before.
         """
-        self._answered |= {image_part(image) for _, image in images_of(sent)}
+        # Messages up to the last one of the request before were answered with that.
+        new = takewhile(lambda message: message is not self._last, reversed(sent.messages))
+        self._answered |= {image_part(image) for message in new for image in images_in(message)}
+        self._last = sent.messages[-1] if sent.messages and not left else None
         self._refused = {each: state for each, state in self._refused.items() if each in left}
         for each in blamed:
             times = self._refused.get(each, (0, 0))[0] + 1
             self._refused[each] = times, min(2 ** (times - 1) - 1, LONGEST_REST)
-        new = blamed - self._told
-        self._told |= new
-        return new
+        untold = blamed - self._told
+        self._told |= untold
+        return untold
 
     def untold(self, parts: Set[NamedPart]) -> list[NamedPart]:
         """Return those of these parts that were not reported yet, and mark them as reported."""

@@ -37,7 +37,7 @@ def image_part(image: Image) -> NamedPart:
 
 def images_of(request: Request) -> list[tuple[int, Image]]:
     """Return the images of a request, oldest first, each with the number of its message."""
-    return [(number, image) for number, message in enumerate(request.messages) for image in _images(message)]
+    return [(number, image) for number, message in enumerate(request.messages) for image in images_in(message)]
 
 
 def named_parts(answer: str, request: Request, body: Any) -> set[NamedPart]:
@@ -120,7 +120,8 @@ def too_many(request: Request) -> Iterator[set[NamedPart]]:
         yield {image_part(image) for _, image in images}
 
 
-def _images(message: RequestMessage) -> Iterator[Image]:
+def images_in(message: RequestMessage) -> Iterator[Image]:
+    """Yield the images of a message, also those of results."""
     for part in message.parts:
         match part:
             case Image():

@@ -8,7 +8,7 @@ import pytest
 
 from tests.bench.bench_turns import MODELS, calls_of
 
-TURNS = 100
+TURNS = 250
 MOST = 1.15
 """Late turns may have this many times the calls of early ones; a turn that reads the whole session would have twice as many."""
 
