@@ -215,7 +215,7 @@ _LANGUAGES = {
     "Swift": ("swift", "swift swiftlint"),
     ".NET": ("cs fs vb", "dotnet"),
 }
-"""Languages with the endings of their files and the programs that read no other language's files."""  # fmt: skip
+"""Languages with the endings of their files and the programs that read no other language's files."""
 
 
 def language_of(path: str) -> str:

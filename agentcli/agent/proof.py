@@ -26,7 +26,7 @@ class Step:
     parts: Sequence[int] = ()
     """Exit codes of the parts of its last pipe, if known."""
     edited: str = ""
-    remarks: bool = False
+    comments_only: bool = False
     """True if the edit changed comments only: no test and no build can differ."""
     told: bool = False
     """A report of somebody else: a subagent, or the person."""
@@ -67,7 +67,7 @@ def ledger(steps: Iterable[Step]) -> Ledger:
     documents = _documents([step.edited for step in steps if step.edited])
     for step in steps:
         if step.edited and _matters(step.edited) and not _is_document(step.edited, documents):
-            edited, ran, proofs = step.edited, ran and step.remarks, dict(_kept(proofs, step))
+            edited, ran, proofs = step.edited, ran and step.comments_only, dict(_kept(proofs, step))
             continue
         if not step.ran:
             continue
@@ -117,7 +117,7 @@ def _kept(proofs: Mapping[Kind, Proof], edit: Step) -> Iterator[tuple[Kind, Proo
     language = language_of(edit.edited)
     for kind, proof in proofs.items():
         other = language and proof.language and language != proof.language
-        if other or (edit.remarks and kind in ("tests", "build")):
+        if other or (edit.comments_only and kind in ("tests", "build")):
             yield kind, proof
 
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from agentcli.agent.claims import NO_RECEIPT, Kind, Receipt, claims
+from agentcli.agent.comment_edits import changes_only_comments
 from agentcli.agent.core import SessionCore
 from agentcli.agent.proof import Ledger, Proof, Step, ledger
-from agentcli.agent.remarks import remarks_only
 from agentcli.core.mcp_servers import effective
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Compaction, InnerCall, Record
@@ -72,8 +72,8 @@ def _steps(call: ToolCall, result: ToolResult, traits: Traits, cwd: Path, jobs: 
     if traits.edits_files:
         paths = [one or two for one, two in _PATCHED.findall(given)] if traits.patches else [given]
         shown = (_shown_path(path, cwd) for path in paths)
-        remarks = remarks_only(str(about.get("diff", "")))
-        yield from (Step(edited=path, remarks=remarks, ran=result.status == "success") for path in shown)
+        comments = changes_only_comments(str(about.get("diff", "")))
+        yield from (Step(edited=path, comments_only=comments, ran=result.status == "success") for path in shown)
     elif traits.behaviour.delegates:
         yield Step(output=result.output, told=True, ran=ran)
     elif job := str(about.get("job") or ""):

@@ -182,6 +182,8 @@ def innermost(error: BaseException) -> BaseException:
 
 def in_words(error: BaseException) -> str:
     """Return the system's text of an error, such as `Connection refused`, without its number and file."""
+    inner = getattr(error, "reason", None)  # urllib wraps the network's error
+    error = inner if isinstance(inner, OSError) else error
     text = (isinstance(error, OSError) and error.strerror) or str(error)
     if isinstance(error, OSError) and error.errno and text.startswith(_ASYNCIO):
         return os.strerror(error.errno)

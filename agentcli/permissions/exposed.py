@@ -32,6 +32,8 @@ HIDDEN = 300
 """Maximum paths to hide one by one; beyond it, the command asks."""
 _MOST_PATHS = 16
 """Maximum paths outside the workspace that one command may name."""
+_TOLD = 2
+"""Maximum paths that a reason or note lists."""
 OF_THE_SYSTEM = frozenset(
     [
         "bin",
@@ -293,15 +295,9 @@ def hidden_note(exposed: Exposed) -> str:
 
 def limits_note(exposed: Exposed) -> str:
     """Return the line for the model about what a failed command could see outside the workspace."""
-    if not exposed.paths:
-        return ""
     history = ", and no .git" if any(path.name == ".git" for path in exposed.hidden) else ""
     return f"[outside the workspace it saw only {told(exposed)}, read-only{history}]"
 
 
 def _listed(paths: Sequence[str]) -> str:
     return f"{', '.join(paths[:_TOLD])}{f' and {len(paths) - _TOLD} more' if len(paths) > _TOLD else ''}"
-
-
-_TOLD = 2
-"""Maximum paths that a reason or note lists."""

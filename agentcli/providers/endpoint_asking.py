@@ -115,9 +115,7 @@ class Asking(threading.Thread):
         except (ValueError, RecursionError):
             raise InputError(f"{name} does not answer with a list of models at {bare(url)}.") from None
         except OSError as error:
-            inner = getattr(error, "reason", None)
-            why = in_words(inner if isinstance(inner, OSError) else error)
-            raise InputError(f"{name} does not list its models: {why}.") from None
+            raise InputError(f"{name} does not list its models: {in_words(error)}.") from None
         except HTTPException as error:  # an answer that is no HTTP
             raise InputError(f"{name} does not list its models: {type(error).__name__}.") from None
 

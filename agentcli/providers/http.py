@@ -25,19 +25,24 @@ if TYPE_CHECKING:
 
     import httpx2
 
-Made = Callable[["httpx2.Request"], Awaitable[None]]
+BeforeSending = Callable[["httpx2.Request"], Awaitable[None]]
 opened: ContextVar[list[httpx2.Response] | None] = ContextVar("opened", default=None)
 """Responses of the running stream, for a reader that must close them itself."""
 
 
 def http_client(
-    settings: ProviderSettings, base_url: str = "", *, without_comments: bool = False, made: Made | None = None
+    settings: ProviderSettings,
+    base_url: str = "",
+    *,
+    without_comments: bool = False,
+    before_sending: BeforeSending | None = None,
 ) -> httpx2.AsyncClient:
     """Make a client for requests below a URL. All wait `idle_timeout` for the next byte, even if an SDK sets another
     limit.
 
     `without_comments` removes the comments with which proxies keep a connection alive. Some SDKs mistake them for an
-    unreadable reply. `made` may change a request before it is sent. Raises ModelError if the environment specifies an unusable proxy or certificate file.
+    unreadable reply. `before_sending` may change a request. Raises ModelError if the environment specifies an unusable
+    proxy or certificate file.
     """
     import httpx2
 
@@ -48,7 +53,7 @@ def http_client(
 
     mending = [_uncomment] if without_comments else []
     hooks: dict[str, list[Callable[..., Any]]] = {
-        "request": [be_patient, *([made] if made else [])],
+        "request": [be_patient, *([before_sending] if before_sending else [])],
         "response": [partial(_refuse_page, settings), partial(_bound, settings), *mending, _remember],
     }
     context = tls_context(base_url)

@@ -234,8 +234,7 @@ def _asked(request: urllib.request.Request) -> Mapping[str, Any]:
     except HTTPException as error:
         raise InputError(f"{host} answered in no way that HTTP knows ({type(error).__name__}).") from None
     except OSError as error:
-        inner = getattr(error, "reason", None)
-        raise InputError(f"Can't reach {host} ({in_words(inner if isinstance(inner, OSError) else error)}).") from None
+        raise InputError(f"Can't reach {host} ({in_words(error)}).") from None
     if not isinstance(answer, dict):
         raise InputError(f"{host} answered something else than JSON.")
     return answer

@@ -61,9 +61,7 @@ def read(source: str, seconds: float = SECONDS) -> bytes:
             with Path(source).expanduser().open("rb") as file:
                 found = file.read(LARGEST + 1)
     except (OSError, ValueError) as error:
-        inner = getattr(error, "reason", None)  # urllib wraps the network's error
-        why = in_words(inner if isinstance(inner, OSError) else error)
-        raise InputError(f"Can't read {source}: {why}.") from None
+        raise InputError(f"Can't read {source}: {in_words(error)}.") from None
     if len(found) > LARGEST:
         raise InputError(f"{source} is larger than {LARGEST:,} bytes, so it is not a list of models.")
     return found

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import os
 import re
 import sys
 import termios
+from base64 import urlsafe_b64encode
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
+from urllib.parse import parse_qs
 
 from agentcli.core.errors import InputError
+from agentcli.core.sanitise import safe_line
 from agentcli.core.tasks import start_task
 from agentcli.system.browser import open_page
 
@@ -26,6 +30,23 @@ _KEYS = re.compile(rb"\x1b(?:\[[0-9;]*[~A-Za-z]|O[A-Za-z])")
 _ESC, _END, _ERASE, _CLEAR = b"\x1b", b"\x04", b"\x7f\b", b"\x15"
 
 Pasted = Callable[[], Awaitable[str | None]]
+
+
+def challenge_of(verifier: str) -> str:
+    """Return the code challenge of PKCE (S256) for a verifier."""
+    return urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+
+
+def fields_in(query: str) -> Mapping[str, str]:
+    """Return the parameters in the query of a final address."""
+    return {name: values[0] for name, values in parse_qs(query).items()}
+
+
+def require_code(fields: Mapping[str, str]) -> None:
+    """Raise InputError with the reason if the parameters of a final address contain no code."""
+    if "code" not in fields:
+        why = fields.get("error_description") or fields.get("error") or "the address contains no code"
+        raise InputError(f"The login failed: {safe_line(why)[:200]}.")
 
 
 async def listen(arrived: asyncio.Future[str], path: str, port: int = 0) -> asyncio.Server:

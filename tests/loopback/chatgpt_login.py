@@ -9,13 +9,15 @@ import time
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
+
+from tests.loopback.plain import Answering, running
 
 CODE, SECRET = "c0de-secret", "t0ken-secret"
 SCOPE = "openid profile email offline_access resource.invoke chatgpt.tokens.use.direct"
@@ -133,26 +135,26 @@ class Authority(ThreadingHTTPServer):
         )
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Answering):
     server: Authority
 
     def do_GET(self) -> None:
         parts = urlsplit(self.path)
         match parts.path:
             case "/.well-known/openid-configuration":
-                self._answer(200, json.dumps(self.server.published))
+                self.answer(200, json.dumps(self.server.published))
             case "/keys":
-                self._answer(200, json.dumps(self.server.keys))
+                self.answer(200, json.dumps(self.server.keys))
             case "/authorize":
                 self.send_response(302)
                 self.send_header("Location", self.server.authorise(parts.query))
                 self.send_header("Content-Length", "0")
                 self.end_headers()
             case _ if not self._admitted:
-                self._answer(401, "{}")
+                self.answer(401, "{}")
             case _:
                 hidden = {"slug": "hidden", "visibility": "hide"}
-                self._answer(200, json.dumps({"models": [{"slug": "gpt-6-sol", "visibility": "list"}, hidden]}))
+                self.answer(200, json.dumps({"models": [{"slug": "gpt-6-sol", "visibility": "list"}, hidden]}))
 
     def do_POST(self) -> None:
         text = self.rfile.read(int(self.headers["Content-Length"])).decode()
@@ -160,7 +162,7 @@ class _Handler(BaseHTTPRequestHandler):
         match self.path:
             case "/token":
                 status, answer = self.server.answer(form)
-                self._answer(status, json.dumps(answer))
+                self.answer(status, json.dumps(answer))
             case "/revoke":
                 good = form == {
                     "token": self.server.refresh,
@@ -168,11 +170,11 @@ class _Handler(BaseHTTPRequestHandler):
                     "client_id": "oaiapp_1",
                 }
                 self.server.ended = good
-                self._answer(200 if good else 400, "")
+                self.answer(200 if good else 400, "")
             case "/v1/responses":
                 self._reply(json.loads(text))
             case _:
-                self._answer(404, "{}")
+                self.answer(404, "{}")
 
     @property
     def _admitted(self) -> bool:
@@ -181,9 +183,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _reply(self, body: dict[str, Any]) -> None:
         if not self._admitted:
-            self._answer(401, json.dumps({"detail": {"error_code": "invalid_token"}}))
+            self.answer(401, json.dumps({"detail": {"error_code": "invalid_token"}}))
         elif why := self.server.refused(body):
-            self._answer(400, json.dumps({"detail": why}))
+            self.answer(400, json.dumps({"detail": why}))
         else:
             self.server.bodies.append(body)
             item = {
@@ -196,27 +198,12 @@ class _Handler(BaseHTTPRequestHandler):
                 {"type": "response.output_item.done", "output_index": 0, "item": item},
                 {"type": "response.completed", "response": done},
             ]
-            self._answer(200, "".join(f"data: {json.dumps(event)}\n\n" for event in events), "text/event-stream")
-
-    def _answer(self, status: int, text: str, kind: str = "application/json") -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text.encode())
-
-    def log_message(self, *_: object) -> None:
-        pass
+            self.answer(200, "".join(f"data: {json.dumps(event)}\n\n" for event in events), "text/event-stream")
 
 
 @contextmanager
 def authority(lasts: float = 3600, scope: str = SCOPE) -> Iterator[Authority]:
     """A running service, whose access tokens last so many seconds."""
-    with Authority(lasts, scope) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    server = Authority(lasts, scope)
+    with running(server):
+        yield server

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
+
+from tests.loopback.plain import Answering, running
 
 KEY, CODE = "sk-or-v1-secret", "c0de-secret"
 
@@ -45,7 +46,7 @@ class Authority(ThreadingHTTPServer):
         return good
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Answering):
     server: Authority
 
     def do_GET(self) -> None:
@@ -60,35 +61,20 @@ class _Handler(BaseHTTPRequestHandler):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if self.path == "/api/v1/auth/keys":
             if self.server.exchanges(asked):
-                self._answer(200, json.dumps({"key": KEY, "user_id": "u"}))
+                self.answer(200, json.dumps({"key": KEY, "user_id": "u"}))
             else:
-                self._answer(403, json.dumps({"error": {"code": 403, "message": f"Invalid code {asked['code']}"}}))
+                self.answer(403, json.dumps({"error": {"code": 403, "message": f"Invalid code {asked['code']}"}}))
         elif self.headers["Authorization"] != f"Bearer {KEY}":
-            self._answer(401, "{}")
+            self.answer(401, "{}")
         else:
             delta = {"choices": [{"index": 0, "delta": {"content": "Signed in."}, "finish_reason": "stop"}]}
             piece = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": asked["model"], **delta}
-            self._answer(200, f"data: {json.dumps(piece)}\n\ndata: [DONE]\n\n", "text/event-stream")
-
-    def _answer(self, status: int, text: str, kind: str = "application/json") -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text.encode())
-
-    def log_message(self, *_: object) -> None:
-        pass
+            self.answer(200, f"data: {json.dumps(piece)}\n\ndata: [DONE]\n\n", "text/event-stream")
 
 
 @contextmanager
 def authority() -> Iterator[Authority]:
     """A running service."""
-    with Authority() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    server = Authority()
+    with running(server):
+        yield server

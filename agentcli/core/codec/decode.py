@@ -142,7 +142,7 @@ def usage_from_json(raw: Mapping[str, Any] | None) -> Usage:
 
 _NO_USAGE = Usage()
 _NOTHING = dict.fromkeys(("input", "output", "reasoning", "cache_read", "cache_write"), 0)
-"""Usage of a fork or handoff in its source, if there is none."""
+"""JSON of a usage without tokens."""
 UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
 
 

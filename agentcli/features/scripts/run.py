@@ -232,9 +232,7 @@ class ScriptCalls:
             text, notes = parted(result, traits)
             self.notes |= dict.fromkeys(note for note in notes if not note.startswith("[exit code "))
         if traits.runs_commands:
-            text = text.rstrip(
-                "\n"
-            )  # as `$(…)` does in a shell; the text of a failed command has no end of line either
+            text = text.rstrip("\n")  # like `$(…)` in a shell
         if len(text) > self.bounds.result:
             self.notes[f"[{result.title}: its result was cut at {self.bounds.result:,} characters]"] = None
         return {"ok": True, "output": text[: self.bounds.result], "exit_code": code}

@@ -6,22 +6,28 @@ The first login registers this program for the person's account. Later logins re
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import secrets
 import time
 import uuid
-from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from agentcli.core.errors import InputError
-from agentcli.core.sanitise import safe_line
 from agentcli.providers.logins import RESOURCE, addresses, exchanged, granted, issuer_of, keys_of
 from agentcli.providers.settings import ProviderSettings
-from agentcli.system.browser_login import LOGIN_SECONDS, answer, listen, pasted_in, show
+from agentcli.system.browser_login import (
+    LOGIN_SECONDS,
+    answer,
+    challenge_of,
+    fields_in,
+    listen,
+    pasted_in,
+    require_code,
+    show,
+)
 from agentcli.system.locked_file import update
 
 FILE = "registrations.json"
@@ -62,7 +68,7 @@ def signed_in(
         "state": seal,
         "nonce": nonce,
         "code_challenge_method": "S256",
-        "code_challenge": urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode(),
+        "code_challenge": challenge_of(verifier),
     }
     final, redirect = asyncio.run(_visited(places["authorization_endpoint"], asked, env, say, seconds))
     found = callback(final, seal, own.get("client_id", ""))
@@ -97,12 +103,10 @@ async def _visited(
 
 def callback(address: str, seal: str, client: str) -> Mapping[str, str]:
     """Return code and client in a login's final address. Raises InputError for that of another login, or a refusal."""
-    found = {name: values[0] for name, values in parse_qs(urlsplit(address.strip()).query).items()}
+    found = fields_in(urlsplit(address.strip()).query)
     if not secrets.compare_digest(found.get("state", "").encode(), seal.encode()):
         raise InputError("The login failed: this address belongs to another login. Start again.")
-    if "code" not in found:
-        why = found.get("error_description") or found.get("error") or "the address contains no code"
-        raise InputError(f"The login failed: {safe_line(why)[:200]}.")
+    require_code(found)
     issued = found.get("client_id") or client
     if issued in ("", _FIRST) or (client and issued != client):
         raise InputError("The login failed: it returned no registration of agentcli, or another one.")

@@ -69,8 +69,8 @@ def print_list(
 ) -> int:
     """Print the sessions of this project or of all, newest first, each with its forks below it.
 
-    Return the exit code. On a terminal, those of this project are offered as by `agentcli resume`. With `trash`, print the sessions in the
-    trash. `limit`: 0 for all of them, None for as many as a person wants to see.
+    On a terminal, offer those of this project, as `agentcli resume` does. With `trash`, print the sessions in the trash.
+    `limit`: 0 for all of them, None for as many as a person wants to see. Return the exit code.
     """
     if not (everywhere or json or trash) and limit is None:
         code = _picks(Options(session="", cwd=cwd))

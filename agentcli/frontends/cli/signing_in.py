@@ -6,33 +6,40 @@ ChatGPT's is in `plan_login`. The reasons why others have none are here.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import secrets
 import urllib.request
-from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from http.client import HTTPException
 from typing import Any
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from agentcli import __version__
 from agentcli.core.errors import InputError, in_words
-from agentcli.core.sanitise import safe_line
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.reachability import ErrorStatus, bare, fetched
 from agentcli.providers.registry import PRESETS, PROVIDERS
 from agentcli.providers.settings import ProviderSettings, address
-from agentcli.system.browser_login import LOGIN_SECONDS, Pasted, answer, listen, pasted_in, show
+from agentcli.system.browser_login import (
+    LOGIN_SECONDS,
+    Pasted,
+    answer,
+    challenge_of,
+    fields_in,
+    listen,
+    pasted_in,
+    require_code,
+    show,
+)
 
 SECONDS = 30.0
 """Time limit of exchanging the code for a key."""
 KEYS_STAY: Mapping[str, str] = {
     "openrouter": "The key itself is valid until you delete it at openrouter.ai/settings/keys: programs cannot revoke it."
 }
-"""The providers that one can sign in to, with what becomes of a removed key."""
+"""Providers whose login makes a key that stays valid, with what to do about a removed one."""
 _LOGINS = (*KEYS_STAY, "chatgpt")
-"""The providers that one can log in to."""
+"""Providers that one can log in to."""
 _ELSEWHERE: Mapping[str, str] = {
     "anthropic": (
         "Claude plans (Pro, Max) may not be used by other programs: `agentcli sessions export SESSION -f claude-code"
@@ -41,7 +48,7 @@ _ELSEWHERE: Mapping[str, str] = {
     "openai": "To use a ChatGPT plan, run `agentcli auth login chatgpt`.",
     "google": "Google's plans may not be used by other programs. For Vertex AI, run `gcloud auth application-default login`.",
 }
-"""What there is for a vendor's plan, by provider."""
+"""How to use a vendor's plan, if at all, by provider."""
 _UNREGISTERED = ("copilot", "github", "huggingface", "poe", "vercel")
 """Services that document a login only for programs that their authors have registered there."""
 
@@ -111,9 +118,7 @@ async def _code(
 
 
 def _page(root: str, callback: str, verifier: str) -> str:
-    digest = hashlib.sha256(verifier.encode()).digest()
-    challenge = urlsafe_b64encode(digest).rstrip(b"=").decode()
-    query = {"callback_url": callback, "code_challenge": challenge, "code_challenge_method": "S256"}
+    query = {"callback_url": callback, "code_challenge": challenge_of(verifier), "code_challenge_method": "S256"}
     return urlsplit(root)._replace(path="/auth", query=urlencode(query), fragment="").geturl()
 
 
@@ -128,10 +133,8 @@ def code_of(text: str, path: str) -> str:
     parts = urlsplit(text)
     if not secrets.compare_digest(parts.path.encode(), path.encode()):
         raise InputError("The login failed: this address belongs to another login. Start again.")
-    found = {name: values[0] for name, values in parse_qs(parts.query).items()}
-    if "code" not in found:
-        why = found.get("error_description") or found.get("error") or "the address contains no code"
-        raise InputError(f"The login failed: {safe_line(why)[:200]}.")
+    found = fields_in(parts.query)
+    require_code(found)
     return found["code"]
 
 
@@ -150,9 +153,7 @@ def exchanged(root: str, code: str, verifier: str) -> str:
             ) from None
         raise InputError(f"The login failed: {host} answered {error.status}.") from None
     except OSError as error:
-        inner = getattr(error, "reason", None)
-        why = in_words(inner if isinstance(inner, OSError) else error)
-        raise InputError(f"The login failed: can't reach {host} ({why}).") from None
+        raise InputError(f"The login failed: can't reach {host} ({in_words(error)}).") from None
     except (ValueError, RecursionError, HTTPException):
         answered = None
     key = answered.get("key") if isinstance(answered, dict) else None

@@ -18,10 +18,7 @@ from agentcli.program.trust import what_it_would_load
 from agentcli.providers import reachability
 from agentcli.providers.capabilities import limits
 from agentcli.providers.registry import PROVIDERS
-from agentcli.providers.settings import (
-    BUILT_IN,
-    base_url,
-)
+from agentcli.providers.settings import BUILT_IN, base_url
 from agentcli.system import probe
 from agentcli.system.cells import wrap
 

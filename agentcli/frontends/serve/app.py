@@ -293,14 +293,14 @@ class Server:
         return JSONResponse({**drawing, "lines_left_out": len(diff.splitlines()) - len(shown.splitlines())})
 
     async def _merge(self, request: Request, _: Grant) -> Response:
-        await _body(request)
-        said = await asyncio.to_thread(self._work.merge, await self._row(request))
-        return JSONResponse({"ok": True, "said": said})
+        return await self._done(request, self._work.merge)
 
     async def _discard(self, request: Request, _: Grant) -> Response:
+        return await self._done(request, self._work.discard)
+
+    async def _done(self, request: Request, act: Callable[[Running], str]) -> Response:
         await _body(request)
-        said = await asyncio.to_thread(self._work.discard, await self._row(request))
-        return JSONResponse({"ok": True, "said": said})
+        return JSONResponse({"ok": True, "said": await asyncio.to_thread(act, await self._row(request))})
 
     async def _row(self, request: Request) -> Running:
         """Return the row of a request's session, a background session that has ended. Raises InputError."""

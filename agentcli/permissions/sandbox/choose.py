@@ -141,9 +141,7 @@ class Sandbox:
     ) -> Boxed:
         """Return the command line that runs `argv` with nothing but these variables and readable paths.
 
-        Folders that are `hidden` look empty.
-
-        Only for a sandbox that `closes`.
+        Folders that are `hidden` look empty. Only for a sandbox that `closes`.
         """
         return bubblewrap.closed(self.program, readable, hidden, argv, env)
 

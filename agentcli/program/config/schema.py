@@ -47,7 +47,7 @@ class Schema:
         }
 
     def kind(self, key: str) -> Kind:
-        """Return the kind of a setting's value. A run sets few: reading the annotations of all takes 4 % of a one-shot."""
+        """Return the kind of a setting's value. A run sets few, so the annotations of all are not read."""
         owner, name = self.places[key]
         return _slots(owner)[name].kind
 

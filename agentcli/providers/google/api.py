@@ -86,7 +86,7 @@ class GoogleApi:
     def _connect(self, sdk: Any) -> Any:
         quiet_sdk("google.genai", "google_genai")
         context = tls_context(self._base_url)
-        self._http = http_client(self._settings, self._base_url, without_comments=True, made=self._put_body)
+        self._http = http_client(self._settings, self._base_url, without_comments=True, before_sending=self._put_body)
         options: dict[str, Any] = {
             "httpx_async_client": self._http,
             "headers": dict(self._settings.headers),

@@ -87,12 +87,9 @@ def hidden_unless_named(outcome: ToolOutput, sandbox: CommandSandbox) -> str:
     if outcome.status != "error":
         return ""
     hidden = (path for _, path in _hidden(outcome.output[-_TAIL:], sandbox))
-    found = next(filter(sandbox.nameable, hidden), "")
-    return (
-        f"[{found} is hidden from commands that do not name it: pass it as an argument, or in a variable]"
-        if found
-        else ""
-    )
+    for path in filter(sandbox.nameable, hidden):
+        return f"[{path} is hidden from commands that do not name it: pass it as an argument, or in a variable]"
+    return ""
 
 
 def with_cause(outcome: ToolOutput, reason: str, after: str) -> ToolOutput:

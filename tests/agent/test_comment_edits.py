@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentcli.agent.remarks import remarks_only
+from agentcli.agent.comment_edits import changes_only_comments
 from agentcli.tools.lib.diff import unified
 from tests.tables import each_row
 
@@ -24,4 +24,4 @@ from tests.tables import each_row
     ],
 )
 def test_an_edit_of_comments_alone_is_told_from_any_other(path: str, before: str, after: str, only: bool) -> None:
-    assert remarks_only(unified(before, after, path).text) is only
+    assert changes_only_comments(unified(before, after, path).text) is only

@@ -8,11 +8,11 @@ from pathlib import PurePath
 
 _MARKS = {"#": "py pyi rb sh bash zsh yaml yml toml r pl ex exs", "//": "js jsx ts tsx mjs cjs go rs c h cc cpp hpp java kt kts swift cs scala php dart zig", "--": "sql lua hs"}  # fmt: skip
 """How a comment begins, with the endings of the files in which it does."""
-_ACTS = re.compile(r"\s*(?:#!|//(?:go:build|\s*\+build|export\b)|#\s*-\*-)")
+_DIRECTIVES = re.compile(r"\s*(?:#!|//(?:go:build|\s*\+build|export\b)|#\s*-\*-)")
 """Comments that tools obey when they build or run a file."""
 
 
-def remarks_only(diff: str) -> bool:
+def changes_only_comments(diff: str) -> bool:
     """Return True if a diff changes comments and blank lines alone."""
     mark, left, changed = "", list[str](), False
     lines = diff.splitlines()
@@ -34,9 +34,7 @@ def remarks_only(diff: str) -> bool:
 
 def _bare(line: str, mark: str) -> str | None:
     """Return a line without its comment, None if that is unclear; a mark within quotes begins none."""
-    if not mark:
-        return None
-    if _ACTS.match(line):
+    if not mark or _DIRECTIVES.match(line):
         return None
     found = next(
         (
