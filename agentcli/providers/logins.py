@@ -36,7 +36,7 @@ _ENDED = (
     "invalid_grant", "invalid_refresh_token", "token_expired", "refresh_token_expired", "refresh_token_invalidated",
     "refresh_token_reused",
 )  # fmt: skip
-"""Codes of a refusal that only a new login cures."""
+"""Error codes after which only a new login helps."""
 _ADDRESSES = ("authorization_endpoint", "token_endpoint", "jwks_uri", "revocation_endpoint")
 
 
@@ -54,7 +54,7 @@ def addresses(issuer: str) -> Mapping[str, str]:
     found = _asked(urllib.request.Request(f"{issuer}/.well-known/openid-configuration", headers=_headers()))
     own = {name: found.get(name) for name in _ADDRESSES}
     if found.get("issuer") != issuer or not all(isinstance(url, str) and _is_at(url, issuer) for url in own.values()):
-        raise InputError(f"{urlsplit(issuer).hostname} states addresses that are not its own. Nothing was sent there.")
+        raise InputError(f"{urlsplit(issuer).hostname} names login addresses of another host. Nothing was sent there.")
     return {name: str(url) for name, url in own.items()}
 
 
@@ -85,7 +85,7 @@ def granted(answer: Mapping[str, Any], now: float) -> Mapping[str, Any]:
     """Return the fields of a login in a service's answer. Raises InputError if one is missing."""
     access, refresh, lasts = (answer.get(name) for name in ("access_token", "refresh_token", "expires_in"))
     if not (isinstance(access, str) and isinstance(refresh, str) and isinstance(lasts, int | float)):
-        raise InputError("The service answered without a key, its end, or what renews it.")
+        raise InputError("The answer of the service lacks a key, its lifetime or its refresh token.")
     earliest = answer.get("earliest_refresh_at")
     return {
         "access_token": access,
@@ -99,7 +99,7 @@ def granted(answer: Mapping[str, Any], now: float) -> Mapping[str, Any]:
 class Renewal:
     """The key of a stored login, which one process at a time renews before it expires.
 
-    A renewal replaces what the next one needs, so a second renewal with the old text would end the login.
+    A renewal replaces the refresh token, so a second renewal with the old one would end the login.
     """
 
     store: KeyStore
@@ -232,11 +232,11 @@ def _asked(request: urllib.request.Request) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         answer = None
     except HTTPException as error:
-        raise InputError(f"{host} answered in no way that HTTP knows ({type(error).__name__}).") from None
+        raise InputError(f"{host} sent an answer that is not valid HTTP ({type(error).__name__}).") from None
     except OSError as error:
         raise InputError(f"Can't reach {host} ({in_words(error)}).") from None
     if not isinstance(answer, dict):
-        raise InputError(f"{host} answered something else than JSON.")
+        raise InputError(f"{host} sent an answer that is not a JSON object.")
     return answer
 
 

@@ -62,7 +62,7 @@ def flat(text: str) -> str:
 
 
 def _printed(text: str, size: int) -> tuple[str, tuple[str, ...]]:
-    """Part the output of a command, which has so many bytes, from the lines in brackets behind it."""
+    """Divide a result into the output of its command, of `size` bytes, and the lines in brackets after it."""
     data = text.encode("utf-8", "surrogatepass")
     if len(data) <= size:
         return text, ()

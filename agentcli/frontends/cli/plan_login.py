@@ -109,12 +109,12 @@ def callback(address: str, seal: str, client: str) -> Mapping[str, str]:
     require_code(found)
     issued = found.get("client_id") or client
     if issued in ("", _FIRST) or (client and issued != client):
-        raise InputError("The login failed: it returned no registration of agentcli, or another one.")
+        raise InputError("The login failed: the service returned no client id, or that of another registration.")
     return {"code": found["code"], "client_id": issued}
 
 
 def verified(token: object, keys: Mapping[str, Any], issuer: str, client: str, nonce: str) -> str:
-    """Return the account that a signed identity is about. Raises InputError unless it belongs to this login."""
+    """Return the account (`sub`) of an ID token. Raises InputError unless the token is valid for this login."""
     import jwt
 
     try:
@@ -130,9 +130,9 @@ def verified(token: object, keys: Mapping[str, Any], issuer: str, client: str, n
             options={"require": ["exp", "iat", "sub", "nonce"]},
         )
     except (jwt.PyJWTError, StopIteration, ValueError, TypeError) as error:
-        raise InputError(f"The login failed: its identity is not signed for it ({type(error).__name__}).") from None
+        raise InputError(f"The login failed: its ID token is not valid ({type(error).__name__}).") from None
     if not secrets.compare_digest(str(claims["nonce"]).encode(), nonce.encode()):
-        raise InputError("The login failed: its identity belongs to another login.")
+        raise InputError("The login failed: its ID token belongs to another login.")
     return str(claims["sub"])
 
 

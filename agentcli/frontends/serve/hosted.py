@@ -29,7 +29,7 @@ from agentcli.system.logs import log_to
 IDLE = 1800.0
 """Seconds without a turn, a question or a running job after which the session is closed; it stays stored."""
 GARBAGE = 5_000
-"""Objects made before Python looks for garbage: such a process lives long, beside others, and its start is over."""
+"""Threshold of Python's garbage collection for a process that lives long, beside others; a start has a higher one."""
 LOOK = 1.0
 """Seconds between two looks for prompts that are due."""
 
