@@ -133,7 +133,7 @@ def test_the_service_confirms_a_logout_and_states_only_its_own_addresses(
         addresses(service.issuer.replace("127.0.0.1", "localhost"))
 
 
-def test_an_identity_must_be_signed_for_this_login(service: Authority) -> None:
+def test_an_id_token_must_be_signed_for_this_login(service: Authority) -> None:
     def why(**other: Any) -> str:
         try:
             return verified(service.identity(**other), service.keys, service.issuer, "oaiapp_1", "once")
@@ -143,7 +143,7 @@ def test_an_identity_must_be_signed_for_this_login(service: Authority) -> None:
     assert why(nonce="once") == "person"
     assert "another login" in why(nonce="twice")
     for other in ({"aud": "oaiapp_2"}, {"iss": "https://elsewhere.test"}, {"exp": 1}):
-        assert "not signed for it" in why(nonce="once", **other)
+        assert "ID token is not valid" in why(nonce="once", **other)
     with authority() as forger:
         forged = forger.identity(iss=service.issuer, nonce="once")
     with pytest.raises(InputError, match="ID token is not valid"):
@@ -157,8 +157,8 @@ def test_an_identity_must_be_signed_for_this_login(service: Authority) -> None:
         ("state=s&code=c", "oaiapp_1", "oaiapp_1"),
         ("state=x&code=c&client_id=oaiapp_1", "", "belongs to another login"),
         ("state=s&error=access_denied", "", "access_denied"),
-        ("state=s&code=c", "", "no registration"),
-        ("state=s&code=c&client_id=dynamic_agent_client", "", "no registration"),
+        ("state=s&code=c", "", "no client id"),
+        ("state=s&code=c&client_id=dynamic_agent_client", "", "no client id"),
         ("state=s&code=c&client_id=oaiapp_2", "oaiapp_1", "another registration"),
     ],
 )
