@@ -113,8 +113,10 @@ def _exposing(
     """
     if not (paths := line.read_outside) or line.may_send or line.links_outside:
         return None
-    from agentcli.permissions.exposed import exposed_for, told  # only for a command that names other folders
+    from agentcli.permissions.exposed import exposed_for, names_private, told  # only for other folders
 
+    if line.calls_git and any(map(names_private, line.recorded_names)):
+        return None
     exposed = exposed_for(paths, workspace, git=line.calls_git, contents=line.shows_history)
     if exposed is None:
         return None

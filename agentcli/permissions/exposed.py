@@ -10,10 +10,10 @@ import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePath, PurePosixPath
 
 from agentcli.core.text.path_pattern import names_wildcard
-from agentcli.permissions.git_config import repository, tracked
+from agentcli.permissions.git_config import indexed, repository, tracked
 from agentcli.permissions.paths import (
     PRIVATE_IN_HOME,
     Exposed,
@@ -68,20 +68,35 @@ _MAIL = frozenset({"mail", "maildir", "mbox"})
 _HOMES = (Path("/home"), Path("/Users"))
 _PRIVATE = frozenset(name for parts in PRIVATE_IN_HOME for name in parts[-1:] if name.startswith("."))
 """Names of files and folders with credentials, at any depth."""
+_PAIRS = frozenset(parts[-2:] for parts in PRIVATE_IN_HOME if len(parts) > 1)
+"""Folders with credentials that only the folder around them tells apart: `gh` in `.config`."""
+_ENDINGS = frozenset(["pem", "key", "p8", "p12", "pfx", "jks", "keystore", "kdbx", "ppk", "tfstate", "tfvars", "ovpn"])
+"""Endings of files with keys or passwords, also before another ending."""
 _KEYS = re.compile(
-    r".*\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ppk|tfstate|tfvars|ovpn)(?:\.\w+)?|id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?"
-    r"|\.(?:pgpass|htpasswd|my\.cnf|vault-token|boto|s3cfg)|.*_history|service[-_]?account[\w.-]*\.json"
-    r"|(?:.*[._-])?(?:credentials?|secrets?)(?:\.(?:json|ya?ml|toml|ini|txt|xml|csv|enc|env))?"
+    r"id_(?:rsa|dsa|ecdsa|ed25519)(?!.*\.pub$).*|[._](?:netrc|dockercfg)|env\.(?:local|dev|prod|stag|test)\w*"
+    r"|\.(?:pgpass|htpasswd|my\.cnf|vault[-_]\w+|boto|s3cfg|dev\.vars)|\.?rclone\.conf|wallet\.dat|secring\.gpg"
+    r"|(?:root|access)[-_]?keys?\.csv|passwords?\.(?:txt|csv|xlsx?)|logins\.json|key[34]\.db|cookies(?:\.sqlite)?"
+    r"|login data|kube[._-]config"
 )
-"""Names of files with keys, passwords or typed commands, in lower case."""
-_VAULTS = frozenset({"secret", "secrets", "credentials", ".secrets"})
-"""Names of folders whose data are such files; source code in them is not."""
-_DATA = re.compile(r"[^.]+|.*\.(?:json|ya?ml|toml|ini|txt|xml|csv|enc|env|conf|cfg|properties)")
+"""Names of other files with keys or passwords, in lower case."""
+_ACCOUNT = re.compile(r"service[-_]?account|firebase[-_]adminsdk")
+"""Part of the names of JSON files with the key of an account."""
+_COPIES = frozenset(["bak", "backup", "old", "orig", "save", "copy", "swp", "swo"])
+"""Endings that people and editors add to the names of copies."""
+_VAULTS = frozenset({"secret", "secrets", "credential", "credentials", "creds", ".secrets"})
+"""Names of folders whose data are such files, and words in the names of such data. Source code is not data."""
+_WORD = re.compile("secret|cred")
+"""Part of each of these words: a quick look before the name is split."""
+_DATA = re.compile(r"[^.]+|.*\.(?:json|ya?ml|toml|ini|txt|xml|csv|enc|env|conf|cfg|properties|db)")
 _PLAIN = re.compile(r"[\w-][\w.-]*[\w-]|[\w-]", re.ASCII)
 """Names that every file system compares by their letters."""
 _SETTINGS = ("config", "config.worktree")
 _BARE = frozenset({"HEAD", "objects", "refs"})
 """Names that make a folder a repository without a `.git`."""
+_RECORDED = ("objects", "lfs")
+"""Folders of a repository with the files that it recorded."""
+_STORES = (*_RECORDED, "refs", "logs")
+"""Folders of a repository that contain no file with credentials of their own."""
 _CREDENTIALS = re.compile(rb"(?i)://[^/\s@]*:[^/\s@]*@|://[\w-]{20,}@|extraheader|password")
 """An address with a password, or a header, in the settings of a repository."""
 
@@ -95,16 +110,18 @@ def exposed_for(paths: Sequence[Path], workspace: Workspace, *, git: bool, conte
     tops = _outermost(map(_before_wildcard, paths))
     if not tops or len(tops) > _MOST_PATHS:
         return None
+    if git and contents and any(map(_records_private, dict.fromkeys(map(_around, paths)))):
+        return None
     found: dict[Path, None] = {}
     for path in tops:
         named = [path, *(repository(path) if git and probe.is_dir(path) else ())]
         if ".git" in path.parts or str(path) in _secret_settings(path.parent):
             return None
-        if not all(_may_be_shown(each, workspace) for each in named) or (git and contents and _records_private(path)):
+        if not all(_may_be_shown(each, workspace) for each in named):
             return None
         found |= dict.fromkeys(named)
     shown = _outermost(found)
-    hidden = _hidden_in(shown, workspace, git=git)
+    hidden = _hidden_in(shown, workspace, git=git, recorded=git and not contents)
     return None if hidden is None else Exposed(shown, hidden)
 
 
@@ -124,13 +141,60 @@ def _outermost(paths: Iterable[Path]) -> tuple[Path, ...]:
 def holds_private(last: str, around: str, *, folder: bool) -> bool:
     """Return True if a file or folder with this name, in a folder `around`, holds credentials, keys or typed commands."""
     name = last.lower() if last.isascii() and _PLAIN.fullmatch(last) else canonical(last)
+    name = name if folder else _without_copy(name)
     if name.startswith(".") and (name in _PRIVATE or names_protected(name, write=False)):
         return True
     if folder:
-        return False
-    if _KEYS.fullmatch(name):
+        return around.startswith(".") and (canonical(around), name) in _PAIRS
+    ends = name.endswith(("_history", "kubeconfig", ".env")) or not _ENDINGS.isdisjoint(name.split(".")[1:][-2:])
+    if ends or _KEYS.fullmatch(name):
         return True
-    return canonical(around) in _VAULTS and _DATA.fullmatch(name) is not None
+    if name.endswith(".json") and _ACCOUNT.search(name):
+        return True
+    secret = canonical(around) in _VAULTS or (
+        _WORD.search(name) is not None and not _VAULTS.isdisjoint(re.split(r"[._-]", name))
+    )
+    return secret and _DATA.fullmatch(name) is not None
+
+
+def _without_copy(name: str) -> str:
+    """Return the name of the file that this name is a copy of. Any other name is returned as it is."""
+    plain = name[1:] if name.startswith(".#") else name
+    stem, _, ending = (plain := plain.strip("#~")).rpartition(".")
+    while stem and (ending in _COPIES or ending.isdecimal()):
+        stem, _, ending = (plain := stem).rpartition(".")
+    return plain
+
+
+def names_private(path: str) -> bool:
+    """Return True if a path in a repository names a file with credentials, keys or typed commands."""
+    around, _, last = path.rpartition("/")
+    private, vault = _folder_in_repository(around)
+    return private or holds_private(last, vault, folder=False)
+
+
+@lru_cache(maxsize=4096)
+def _folder_in_repository(folder: str) -> tuple[bool, str]:
+    """Return whether a folder of a repository is in one with credentials, and the folder of secrets around its files."""
+    path = PurePosixPath(folder)
+    return _in_private(path), _vault(path / "any")
+
+
+def _in_private(folder: PurePath) -> bool:
+    """Return True if a folder or one around it holds credentials, by its name."""
+    return any(holds_private(each.name, each.parent.name, folder=True) for each in (folder, *folder.parents))
+
+
+def _vault(path: PurePath) -> str:
+    """Return the name of a folder of secrets around a path; of the nearest folder if there is none."""
+    found = (folder.name for folder in path.parents if canonical(folder.name) in _VAULTS)
+    return next(found, path.parent.name)
+
+
+def _around(path: Path) -> Path:
+    """Return the folder in which git would search for a repository."""
+    near = _before_wildcard(path)
+    return near if probe.is_dir(near) else near.parent
 
 
 def _before_wildcard(path: Path) -> Path:
@@ -167,24 +231,21 @@ def _may_be_shown(path: Path, workspace: Workspace) -> bool:
 
 
 def _records_private(path: Path) -> bool:
-    """Return True if the repository around a path tracks a file with keys, or can't be read."""
+    """Return True if the repository around a path tracks a file with keys, or doesn't tell what it tracks."""
+    places = repository(path)
+    lenders = [place.parent for place in places[1:] if place.name == "objects"]
     try:
-        return any(holds_private(*_last_two(name), folder=False) for name in tracked(path))
+        return any(map(_tracks_private, (*places[1:2], *lenders))) or any(map(names_private, tracked(path)))
     except (OSError, ValueError):
         return True
 
 
-def _last_two(path: str) -> tuple[str, str]:
-    """Return the name of a path, and that of the folder around it."""
-    around, _, name = path.rpartition("/")
-    return name, around.rpartition("/")[2]
-
-
 def _named_private(path: Path) -> bool:
     """Return True if a path or a folder around it holds credentials, by their names."""
-    if any(holds_private(folder.name, "", folder=True) for folder in path.parents):
-        return True
-    return holds_private(path.name, path.parent.name, folder=probe.is_dir(path))
+    folder = probe.is_dir(path)
+    return _in_private(path if folder else path.parent) or (
+        not folder and holds_private(path.name, _vault(path), folder=False)
+    )
 
 
 def _owned(path: Path) -> bool:
@@ -198,7 +259,7 @@ def _owned(path: Path) -> bool:
     return ordinary and (status.st_uid == os.getuid() or near != path)
 
 
-def _hidden_in(tops: Sequence[Path], workspace: Workspace, *, git: bool) -> tuple[Path, ...] | None:
+def _hidden_in(tops: Sequence[Path], workspace: Workspace, *, git: bool, recorded: bool) -> tuple[Path, ...] | None:
     """Return what stays hidden in shown folders; None if there is too much to look at."""
     found = [mount for mount in _mounts() for top in tops if mount != top and below(mount, (top,))]
     own = [
@@ -210,7 +271,7 @@ def _hidden_in(tops: Sequence[Path], workspace: Workspace, *, git: bool) -> tupl
     for top in tops:
         if is_installed(top, workspace):
             continue
-        for entry, hides in _entries(top, git):
+        for entry, hides in _entries(top, git, recorded):
             left -= 1
             if hides and below(Path(entry), tops):
                 found.append(Path(entry))
@@ -219,34 +280,46 @@ def _hidden_in(tops: Sequence[Path], workspace: Workspace, *, git: bool) -> tupl
     return tuple(dict.fromkeys(found))
 
 
-def _entries(top: Path, git: bool) -> Iterator[tuple[str, bool]]:
-    """Yield the paths below a folder, and for each whether it stays hidden; nothing below hidden ones."""
-    waiting = [str(top)] if probe.is_dir(top) else []
-    if os.path.basename(top) == ".git" and git:
-        yield from ((path, True) for path in _secret_settings(top))
-        return
-    for folder in waiting:
-        around = os.path.basename(folder)
+def _entries(top: Path, git: bool, recorded: bool) -> Iterator[tuple[str, bool]]:
+    """Yield the paths below a folder, and for each whether it stays hidden; nothing below hidden ones.
+
+    Without `git`, no repository is visible. Without `recorded`, none that tracks a file with keys is.
+    """
+    waiting = [(str(top), _vault(top / "any"))] if probe.is_dir(top) else []
+    for folder, around in waiting:
         try:
             with os.scandir(folder) as entries:
-                listed = list(entries)
+                listed = {entry.name: entry for entry in entries}
         except OSError:
             continue
-        if {entry.name for entry in listed} >= _BARE:
+        stores = _STORES if listed.keys() >= _BARE else ()
+        if "HEAD" in listed:  # also in the folder of a further work tree
             yield from ((path, True) for path in _secret_settings(Path(folder)))
-        for entry in listed:
-            ordinary = entry.is_symlink() or entry.is_dir(follow_symlinks=False) or entry.is_file(follow_symlinks=False)
-            if entry.name == ".git":
-                yield entry.path, not git
-                if git:
-                    yield from ((path, True) for path in _secret_settings(Path(entry.path)))
-                continue
+        opened = git and (recorded or not stores or not _tracks_private(Path(folder)))
+        for name in stores:
+            if name in listed:
+                yield listed.pop(name).path, not opened and name in _RECORDED
+        for entry in listed.values():
             folder_there = entry.is_dir(follow_symlinks=False)
-            private = holds_private(entry.name, around, folder=folder_there)
+            if entry.name == ".git" and not git:
+                yield entry.path, True
+                continue
+            ordinary = entry.is_symlink() or folder_there or entry.is_file(follow_symlinks=False)
+            last = os.path.basename(folder)
+            private = holds_private(entry.name, last if folder_there else around, folder=folder_there)
             hides = not ordinary or (private and not (folder_there and os.path.isfile(f"{entry.path}/pyvenv.cfg")))
             yield os.path.realpath(entry.path) if hides and entry.is_symlink() else entry.path, hides
             if not hides and folder_there and entry.name != "node_modules":
-                waiting.append(entry.path)
+                waiting.append((entry.path, around if canonical(around) in _VAULTS else entry.name))
+
+
+def _tracks_private(git_folder: Path) -> bool:
+    """Return True if an index in a repository's own folder names a file with keys, or the folder has none."""
+    try:
+        names = [name for each in (git_folder, *git_folder.glob("worktrees/*")) for name in indexed(each)]
+        return not probe.is_file(git_folder / "index") or any(map(names_private, names))
+    except (OSError, ValueError):
+        return True
 
 
 def _secret_settings(git_folder: Path) -> Iterator[str]:
@@ -289,13 +362,17 @@ def told(exposed: Exposed) -> str:
 
 def hidden_note(exposed: Exposed) -> str:
     """Return the line for the model about files hidden in what a command named; empty if there are none."""
-    hidden = [str(path) for path in exposed.hidden if path.name != ".git"]
+    hidden = [str(path) for path in exposed.hidden if not _is_history(path)]
     return f"[hidden from it, as possible secrets: {_listed(hidden)}]" if hidden else ""
+
+
+def _is_history(path: Path) -> bool:
+    return path.name in (".git", *_RECORDED)
 
 
 def limits_note(exposed: Exposed) -> str:
     """Return the line for the model about what a failed command could see outside the workspace."""
-    history = ", and no .git" if any(path.name == ".git" for path in exposed.hidden) else ""
+    history = ", and no .git" if any(_is_history(path) for path in exposed.hidden) else ""
     return f"[outside the workspace it saw only {told(exposed)}, read-only{history}]"
 
 

@@ -194,7 +194,12 @@ def tracked_secrets(index: Path) -> list[str]:
 
 def tracked(folder: Path) -> list[str]:
     """Return the paths in the index of the repository around a folder. Raise ValueError for an unreadable index."""
-    return [path for place in repository(folder) for path, _ in _entries(_index_data(place / "index"))]
+    return [path for place in repository(folder) for path in indexed(place)]
+
+
+def indexed(git_folder: Path) -> list[str]:
+    """Return the paths in the index of a repository's own folder. Raise ValueError for an unreadable index."""
+    return [path for path, _ in _entries(_index_data(git_folder / "index"))]
 
 
 def _index_data(index: Path) -> bytes:

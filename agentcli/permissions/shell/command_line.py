@@ -32,7 +32,7 @@ from agentcli.permissions.shell.effects.reading import (
     Reading,
     looks_at_machine,
 )
-from agentcli.permissions.shell.programs.git_table import GIT_READERS, shows_text
+from agentcli.permissions.shell.programs.git_table import GIT_READERS, path_named, shows_text
 from agentcli.permissions.shell.programs.known_programs import (
     KNOWN,
     MOVES,
@@ -323,6 +323,12 @@ class CommandLine:
             return True
         found = ((words[0], fit(GIT_READERS[words[0]], words[1:])) for words in named)
         return any(isinstance(fitting, str) or shows_text(name, fitting[1]) for name, fitting in found)
+
+    @property
+    def recorded_names(self) -> tuple[str, ...]:
+        """Paths of recorded files in its words: `a.txt` of `HEAD:a.txt`."""
+        words = (piece.text for part in self._running[0] for piece in part.words[1:])
+        return tuple(name for word in words if (name := path_named(word)))
 
     @property
     def may_send(self) -> bool:
