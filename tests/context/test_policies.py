@@ -703,6 +703,23 @@ def test_after_a_compaction_by_hand_one_for_its_price_waits_for_something_new() 
     assert early(compacted("auto", 1, after=1_000)).optional, "after one of the policy's own only its turn counts"
 
 
+def test_a_prompt_after_a_compaction_at_a_mark_does_not_compact_again_for_its_price() -> None:
+    story, million = long_talk(400, 850_000), replace(LARGE, window=1_000_000)
+    settings = with_settings({"prune.enabled": False})
+    floor = limits_of(million, settings).usable * settings.compact_floor
+    for other in ({"compact_horizon": 5.0}, {"compact_least": 300_000}):
+        less = early(story, with_settings({"prune.enabled": False, **other}), million)
+        assert less.tokens_after_estimate > floor, "what would not pay at the next prompt stays"
+    made = early(story, settings, million)
+    assert (made.trigger, made.optional) == ("soft", False)
+    assert made.split
+    covers = (made.summarised[0], made.summarised[-1])
+    story.add(Compaction("auto", "compressed", "auto", covers, made.split, "snapshot " * 500, carry=Carry(turn=2)))
+    story.says("Done.")
+    story.user("Go on.")
+    assert not early(story, settings, million).does_something
+
+
 def test_a_turn_is_compacted_again_at_the_hard_mark_only() -> None:
     again = early(compacted("auto", 2))
     assert again.trigger is None

@@ -51,7 +51,7 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
     question of the model is open, only the hard mark counts.
 
     Below the soft mark, it also compacts if that is cheaper, at the end of a turn or phase. The price includes recalls
-    of lost parts; see `compact_horizon`.
+    of lost parts; see `compact_horizon`. A compaction at a mark removes at once what would pay at the next prompt.
 
     Outputs in the kept part that wait for a prune are cleared too, because the cache is rewritten anyway. If the steps
     that must stay are too large themselves, `clipped` names outputs to cut to their two ends.
@@ -60,7 +60,7 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
     if trigger == "soft" and _waits_for_an_answer(window):
         return keep_all(POLICY, window, OPEN_QUESTION)
     if trigger is not None:
-        return _planned(trigger, window)
+        return _settled(_planned(trigger, window), window)
     unhurried = _unhurried(window)
     if not _worth_pricing(window):
         return keep_all(POLICY, window, unhurried)
@@ -70,7 +70,7 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
     if not (window.view.messages[-1].is_prompt or (phase and window.settings.loss.phases)):
         return keep_all(POLICY, window, unhurried)
     proposed = replace(_planned("soft", window), phase=phase)
-    requests = _requests_to_pay(proposed, window)
+    requests = _requests_to_pay(proposed, window, _warm(window))
     if requests > min(window.settings.compact_horizon, _replies(window.view)):
         return keep_all(POLICY, window, unhurried, _not_yet(requests))
     pays = f"it pays off after {math.ceil(requests)} requests" if requests else "it pays off at once: the cache is cold"
@@ -111,14 +111,32 @@ def _waits_for_an_answer(window: Window) -> bool:
     return window.settings.loss.questions and open_question(window.view)
 
 
-def _requests_to_pay(proposed: Plan, window: Window) -> float:
+def _settled(due: Plan, window: Window) -> Plan:
+    """Return the plan, or the one that also summarises what would pay at the next prompt.
+
+    A second compaction there would write the cache once more. While a question of the model is open, more stays.
+    """
+    prompt = bool(window.view.messages) and window.view.messages[-1].is_prompt
+    after, settings = due.tokens_after_estimate, window.settings
+    if due.trigger is None or due.trigger == "manual" or not (prompt and due.summarised and _is_priced(window)):
+        return due
+    if after < _worth_a_price(window) or _waits_for_an_answer(window):
+        return due
+    deeper = _planned(due.trigger, replace(window, settings=replace(settings, preserve=settings.preserve**2)))
+    gone = set(due.summarised)
+    rest = replace(deeper, summarised=tuple(seq for seq in deeper.summarised if seq not in gone), tokens_before=after)
+    replies = sum(message.role == "assistant" and message.seq not in gone for message in window.view.messages)
+    return deeper if _requests_to_pay(rest, window, 1.0) <= min(settings.compact_horizon, replies) else due
+
+
+def _requests_to_pay(proposed: Plan, window: Window, warm: float) -> float:
     """Return the number of requests after which a compaction is cheaper than none; infinity if it removes too little.
 
     The cost is the summary and the writing of the smaller prompt. Each later request saves the removed tokens, less its
     expected recalls.
 
-    On a cold cache, the compaction also saves writing the larger prompt again. Near the end of the cache's lifetime,
-    both cases count by their probability.
+    On a cold cache, the compaction also saves writing the larger prompt again. Both cases count by the chance that the
+    cache is `warm`.
     """
     view, limits, settings = window.view, window.limits, window.settings
     going, kept = set(proposed.summarised), set(proposed.kept)
@@ -132,8 +150,7 @@ def _requests_to_pay(proposed: Plan, window: Window) -> float:
     call = _call(gone, _expected(gone, settings) + settings.auto.scratchpad, window)
     cold = thoughts * output - removed * write
     edit = EditCost(removed, proposed.tokens_after_estimate - window.counter.head, thoughts)
-    chance = _warm(window)
-    once = chance * edit_cost(edit, write, read, output) + (1 - chance) * cold
+    once = warm * edit_cost(edit, write, read, output) + (1 - warm) * cold
     saved = (removed + thoughts) * read - _recalls(proposed, window)
     return max(0.0, call + once) / saved if saved > 0 else math.inf
 
