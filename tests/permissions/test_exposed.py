@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -145,12 +145,16 @@ def top(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield Path(folder).resolve()
 
 
-def ran(command: str, mode: Mode, workspace: Workspace) -> str:
-    """What a command prints in its sandbox if nobody is asked about it; the question otherwise."""
+def ran(command: str, mode: Mode, workspace: Workspace, meanwhile: Callable[[], None] = lambda: None) -> str:
+    """What a command prints in its sandbox if nobody is asked about it; the question otherwise.
+
+    Something may happen between the decision and the start.
+    """
     call = ToolCall("c", "bash", {"command": command})
     decision = explain(call, parse_rules(deny=["read(~/dev/denied/**)"]), mode, workspace)
     if decision.decision != "allow":
         return f"asked: {decision.why}"
+    meanwhile()
     argv, seen = ["bash", "--noprofile", "--norc", "-c", command], replace(workspace, exposed=decision.exposed)
     if decision.rule == "read-only":
         boxed = SANDBOX.wrap_reader(argv, seen, workspace.path, decision.hidden)
@@ -206,6 +210,20 @@ def test_the_read_tool_shows_the_files_that_a_command_may_read(top: Path, mode: 
     calls = {path: ToolCall("c", "read", {"file_path": path}) for path in (*free, *asks)}
     found = {path: explain(call, parse_rules(), mode, workspace).decision for path, call in calls.items()}
     assert found == {**dict.fromkeys(free, "allow"), **dict.fromkeys(asks, "ask")}
+
+
+@pytest.mark.parametrize("named", ["notes.txt", "dev/mine"])
+def test_a_named_path_that_becomes_a_link_after_the_decision_shows_nothing(top: Path, named: str) -> None:
+    workspace = workspace_of(_laid_out(top))
+    path, secret = top / "home" / named, top / "home/.ssh"
+
+    def swapped() -> None:
+        os.rename(path, top / "moved")
+        os.symlink(secret / "id_rsa" if named.endswith(".txt") else secret, path)
+
+    found = ran(f"cat ~/{named} ~/{named}/*", "auto", workspace, swapped)
+    assert "No such file" in found
+    assert SECRET not in found
 
 
 _MOUNTED = """

@@ -106,7 +106,9 @@ def visible(workspace: Workspace, path: str | None = None, credentials: bool = F
         seen += _environments(top, home, roots)
     seen += [folder for name in _CACHES if probe.is_dir(folder := home / name)]
     seen += [file for name in _SETTINGS if probe.is_file(file := home / name) and (credentials or not _holds(file))]
-    added = [*workspace.readable(), *workspace.shown(), *workspace.exposed.paths]
+    # A path that became a link since the decision leads to what nobody looked at.
+    named = [path for path in workspace.exposed.paths if resolved(path) == path]
+    added = [*workspace.readable(), *workspace.shown(), *named]
     system = system_folders()
     hidden = (*(_unreadable_for_others() if os.geteuid() == 0 else ()), *_outside_sockets(system))
     readable = tuple(path for path in dict.fromkeys([*seen, *added]) if os.access(path, os.R_OK))
