@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 
 from agentcli.core.sanitise import display_path
-from agentcli.system import probe
 from agentcli.system.git import Ran, first_line, git, run_git
 
 MARK = "agentcli-merge"
@@ -28,9 +27,12 @@ class Merging:
                 return ""
         except OSError:
             return ""
-        shown, lock = display_path(self._root), self._git_path("index.lock")
-        free = f"remove {display_path(lock)}, then " if probe.exists(lock) else ""
-        return f"A merge did not finish in {shown}. If git no longer runs there: {free}`git -C {shown} stash -u`."
+        shown, locks = display_path(self._root), sorted(self._locks())
+        dirty = bool(self._git("status", "--porcelain", "--untracked-files=no"))
+        if not locks and not dirty:
+            return ""
+        steps = [f"remove {display_path(lock)}" for lock in locks] + [f"`git -C {shown} stash -u`"] * dirty
+        return f"A merge did not finish in {shown}. If git no longer runs there: {', then '.join(steps)}."
 
     def run(self) -> str:
         """Merge; return why it was not merged, empty if it was. The checkout is merged, or as it was.
@@ -38,21 +40,21 @@ class Merging:
         Raises GitError or OSError.
         """
         new = {name for name in self._names("--diff-filter=A") if not os.path.lexists(self._root / name)}
-        lock = self._git_path("index.lock")
-        locked = probe.exists(lock)
+        locks = self._locks()
         done, head = Ran(-1, "", ""), self._git("rev-parse", "HEAD")
         try:
             self._mark.write_text(head)
             done = self._run("merge", "-q", "--no-edit", self._branch)
         finally:
-            reason = self._given_up(done, head, new, None if locked else lock) if done.exit_code else ""
+            reason = self._given_up(done, head, new, locks) if done.exit_code else ""
             self._mark.unlink(missing_ok=True)
         return reason
 
-    def _given_up(self, done: Ran, head: str, new: Iterable[str], lock: Path | None) -> str:
-        """Undo a merge into `head` that failed; return why it did, empty if it did not."""
-        if done.exit_code < 0 and lock is not None:
-            lock.unlink(missing_ok=True)
+    def _given_up(self, done: Ran, head: str, new: Iterable[str], locks: Set[Path]) -> str:
+        """Undo a merge into `head` that failed; return why it did, empty if it did not. `locks` are those before it."""
+        if done.exit_code < 0:
+            for lock in self._locks() - locks:
+                lock.unlink(missing_ok=True)
         if self._git("rev-parse", "HEAD") != head:
             return ""  # it was killed after the merge had been committed
         if not self._run("rev-parse", "-q", "--verify", "MERGE_HEAD").exit_code:
@@ -71,6 +73,11 @@ class Merging:
         """Return the files that the branch has changed."""
         listed = self._git("diff", "--name-only", "--no-renames", "-z", *options, f"HEAD...{self._branch}")
         return [name for name in listed.split("\0") if name]
+
+    def _locks(self) -> set[Path]:
+        """Return the files with which git locks the checkout's index and references."""
+        own, shared = self._git_path("index").parent, self._git_path("refs/heads")
+        return {*own.glob("*.lock"), *shared.rglob("*.lock")}
 
     def _git_path(self, name: str) -> Path:
         return self._root / self._git("rev-parse", "--git-path", name)

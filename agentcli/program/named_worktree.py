@@ -88,9 +88,10 @@ class NamedWorktree:
                     f"A merge is not finished in {shown}: commit it or `git merge --abort`, then {by_hand}."
                 )
             merging = Merging(root, self.branch, self.tree.env)
+            if unfinished := merging.unfinished():
+                raise InputError(unfinished)
             if git(root, "status", "--porcelain", "--untracked-files=no", env=self.tree.env):
-                dirty = f"{shown} has uncommitted changes: commit them, then {by_hand}."
-                raise InputError(merging.unfinished() or dirty)
+                raise InputError(f"{shown} has uncommitted changes: commit them, then {by_hand}.")
             if probe.is_dir(self.tree.folder) and self._git("status", "--porcelain", "--untracked-files=all"):
                 self._git("add", "--all")
                 self._git("commit", "-q", "-m", f"Work of agentcli in {self.name}")

@@ -117,18 +117,29 @@ def make_worktree(repo: Path, commit: str, folder: Path, env: Mapping[str, str] 
 
 def remove_worktree(repo: Path, folder: Path, env: Mapping[str, str] | None = None) -> None:
     """Remove a worktree with everything in it, also one whose removal was killed."""
-    removal = ("worktree", "remove", "--force", "--force", str(folder))
     with locked_repository(repo, folder.parent, env):
-        failed = run_git(repo, *removal, env=env).exit_code
-        shutil.rmtree(folder, ignore_errors=True)
-        if failed:  # git knows a worktree without its `.git` file, and removes it only once its folder is gone
-            run_git(repo, *removal, env=env)
+        _remove(repo, folder, env)
 
 
 def remove_merged(repo: Path, folder: Path, env: Mapping[str, str] | None = None) -> bool:
     """Remove a worktree if nothing in it is uncommitted; return whether it is gone."""
     with locked_repository(repo, folder.parent, env):
-        return run_git(repo, "worktree", "remove", str(folder), env=env).exit_code == 0
+        if probe.exists(folder):
+            status = run_git(folder, "status", "--porcelain", "--untracked-files=all", env=env)
+            if status.exit_code or status.out:
+                return False
+        _remove(repo, folder, env)
+        return True
+
+
+def _remove(repo: Path, folder: Path, env: Mapping[str, str] | None) -> None:
+    """Remove a worktree. It is renamed first, so that one whose removal is killed does not look as if files were deleted."""
+    away = folder.with_name(f".{folder.name}.removed")
+    shutil.rmtree(away, ignore_errors=True)  # of a removal that was killed
+    if probe.exists(folder):
+        folder.rename(away)
+    run_git(repo, "worktree", "remove", "--force", "--force", str(folder), env=env)
+    shutil.rmtree(away, ignore_errors=True)
 
 
 def copy_included(repo: Path, folder: Path, env: Mapping[str, str] | None = None) -> None:

@@ -185,20 +185,11 @@ class PrintedEvents:
     `came` is set when there is an event, or something else to look at.
     """
 
-    def __init__(self, outer: PrintedEvents | None = None) -> None:
-        """`outer` is the queue of the calls that run these calls: a hook that ends the turn ends both."""
+    def __init__(self) -> None:
         self.came = asyncio.Event()
-        self._outer, self._ended = outer, ""
-        self._events: list[Event] = []
-
-    @property
-    def ended(self) -> str:
+        self.ended = ""
         """The reason why a hook ends the turn, if any."""
-        return self._outer.ended if self._outer is not None else self._ended
-
-    @ended.setter
-    def ended(self, why: str) -> None:
-        self._ended = why
+        self._events: list[Event] = []
 
     def add(self, event: Event) -> None:
         """Have an event shown."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from agentcli.core.tool import Boxed
 from agentcli.permissions.sandbox import Sandbox
 from agentcli.permissions.sandbox.launch import alone_program
+from agentcli.system import probe
 
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/nix/store", "/gnu/store")
 _PACKAGES = ("site-packages", "dist-packages")
@@ -22,7 +23,7 @@ def boxed(sandbox: Sandbox) -> Boxed:
     """Return the command line of the program in which a script runs."""
     argv = [_interpreter(), "-I", "-S", "-B", "-X", "utf8", "-c", _source()]
     readable = [*_readable()]
-    packages = [folder / name for folder in readable for name in _PACKAGES if (folder / name).is_dir()]
+    packages = [folder / name for folder in readable for name in _PACKAGES if probe.is_dir(folder / name)]
     return sandbox.wrap_closed(argv, readable, packages, _VARIABLES)
 
 
@@ -44,5 +45,5 @@ def _readable() -> Iterator[Path]:
     yield Path(_interpreter())
     bases = {"platbase": sys.base_exec_prefix, "base": sys.base_prefix}
     own = [sysconfig.get_path(name, vars=bases) for name in ("stdlib", "platstdlib")]
-    yield from (Path(folder) for folder in dict.fromkeys([*_LIBRARIES, *own]) if os.path.isdir(folder))
+    yield from (Path(folder) for folder in dict.fromkeys([*_LIBRARIES, *own]) if probe.is_dir(folder))
     yield from Path(sysconfig.get_config_var("LIBDIR") or sys.base_prefix).glob("libpython*.so*")

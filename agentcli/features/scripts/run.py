@@ -144,13 +144,29 @@ def _requested(line: bytes) -> list[tuple[str, dict[str, Any]]]:
     return found
 
 
+class _InnerEvents(PrintedEvents):
+    """Events of a script's calls. A hook that ends the turn ends them, too."""
+
+    def __init__(self, turn: PrintedEvents) -> None:
+        self._turn = turn
+        super().__init__()
+
+    @property
+    def ended(self) -> str:
+        return self._turn.ended
+
+    @ended.setter
+    def ended(self, why: str) -> None:
+        self._turn.ended = why or self._turn.ended
+
+
 class ScriptCalls:
     """Calls of one script: each goes the way of the model's own calls, and is recorded within the script's."""
 
     def __init__(self, core: SessionCore, call_id: str, stages: CallStages, bounds: Bounds) -> None:
         self._core, self.call_id, self._stages, self.bounds = core, call_id, stages, bounds
         self._inside = stages.inside(call_id, _limits(core.setup.settings.limits, bounds))
-        self._printed = PrintedEvents(core.printed)
+        self._printed = _InnerEvents(core.printed)
         self._results: dict[str, ToolResult] = {}
         self._sent = 0
         self.count = 0
