@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
+from agentcli.features.mcp.lines import LONGEST
 from agentcli.providers.retrying import LONGEST_TEXT
-from agentcli.providers.scripted.model import say
+from agentcli.providers.scripted.model import call, say
 from tests.bench.bench_serve import reply
 from tests.e2e.faults import chunk
 from tests.e2e.program import Program
+from tests.features.mcp.running import fake, pids
 from tests.loopback import Bytes, Endless, Loopback, Refuse, google_wire
 
 pytestmark = pytest.mark.full
@@ -35,9 +37,9 @@ TEXT = {
 BODY = b'{"error": {"message": "%b"}}' % (b"x" * 100_000_000)
 
 
-def flooded(program: Program, model: str) -> tuple[dict[str, Any], int]:
+def flooded(program: Program, model: str, *more: str) -> tuple[dict[str, Any], int]:
     """The result of a run, and the most memory that it had, in bytes."""
-    command = [sys.executable, "-m", "agentcli", "-o", "json", "-p", "go", "-m", model]
+    command = [sys.executable, "-m", "agentcli", "-o", "json", "-p", "go", "-m", model, *more]
     with open(program.base / "out", "w+b") as out:
         started: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": subprocess.DEVNULL}
         process = subprocess.Popen(command, cwd=program.work, env=program.env, **started)
@@ -70,3 +72,18 @@ def test_a_flood_takes_little_memory_and_the_session_goes_on(tmp_path: Path, wir
         assert peak < PLAIN + 3 * kept
         assert program.ask("-c", "-p", "go on", "-m", MODELS[wire]).result["text"] == "Fine."
     assert program.run("sessions", "check").code == 0
+
+
+def test_an_answer_of_a_server_without_end_fails_its_call_alone(tmp_path: Path) -> None:
+    tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("echo", "flood")]
+    replies = [say("", call("mcp__fake__flood", mb=100)), say("", call("mcp__fake__echo", text="back")), say("Fine.")]
+    with Loopback(lambda asked: replies[asked.number], strict=False) as server:
+        program = Program(tmp_path, more=server.env)
+        (program.work / "tools.json").write_text(json.dumps(tools))
+        config = json.dumps({"mcpServers": {"fake": fake(timeout=20)}})
+        result, peak = flooded(program, MODELS["anthropic"], "--mcp-config", config, "--mode", "yolo", "--trust")
+        assert result["text"] == "Fine."
+        assert b"more than 64 MB in one message; ask it for less" in server.asked[1].body
+        assert b'"back"' in server.asked[2].body
+        assert len(pids(program.work)) == 2
+        assert peak < PLAIN + 3 * LONGEST

@@ -34,6 +34,7 @@ from agentcli.core.streams import closing
 from agentcli.core.tasks import start_task
 from agentcli.features.mcp.answers import mended
 from agentcli.features.mcp.config import CALL_SECONDS, START_SECONDS, ServerDefinition
+from agentcli.features.mcp.lines import ENCODING, LONGEST, TOO_LONG, TOO_MUCH
 from agentcli.features.mcp.listing import Listing, listed
 from agentcli.features.mcp.logs import ServerLogs
 from agentcli.features.mcp.transport import Kind
@@ -46,21 +47,26 @@ _ENDS = 500
 
 @asynccontextmanager
 async def watched(
-    transport: AbstractAsyncContextManager[Any], ended: asyncio.Event, note: Callable[[str], None]
+    transport: AbstractAsyncContextManager[Any],
+    ended: asyncio.Event,
+    note: Callable[[str], None],
+    stop: Callable[[str], None],
 ) -> AsyncIterator[Any]:
-    """Open the transport; set `ended` when the server has closed its end.
+    """Open the transport; set `ended` when the server has closed its end, or sent a message that is too long.
 
-    `note` takes lines about oddities in its answers.
+    `note` takes lines about oddities in its answers, `stop` the reason why no more is read.
     """
     async with transport as (reading, writing):
-        yield _Watched(reading, ended, note), writing
+        yield _Watched(reading, ended, note, stop), writing
 
 
 class _Watched:
     """Reading end of a transport that repairs what it reads, and reports when it has ended."""
 
-    def __init__(self, stream: Any, ended: asyncio.Event, note: Callable[[str], None]) -> None:
-        self._stream, self._ended, self._note = stream, ended, note
+    def __init__(
+        self, stream: Any, ended: asyncio.Event, note: Callable[[str], None], stop: Callable[[str], None]
+    ) -> None:
+        self._stream, self._ended, self._note, self._stop = stream, ended, note, stop
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -87,6 +93,10 @@ class _Watched:
         message = getattr(received, "message", None)
         if isinstance(message, types.JSONRPCResponse):
             message.result = mended(message.result, self._note)
+        elif isinstance(message, types.JSONRPCNotification) and message.method == TOO_LONG:
+            self._stop(f"stopped, as it sent {TOO_MUCH}")
+            self._ended.set()
+            raise StopAsyncIteration
         return received
 
 
@@ -145,6 +155,25 @@ def _whole(line: str) -> dict[str, Any]:
         return {}
 
 
+class _Limited(httpx2.AsyncByteStream):
+    """Body of a response with a limit on its bytes."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = LONGEST
+        async with closing(aiter(self._stream)) as pieces:
+            async for piece in pieces:
+                left -= len(piece)
+                if left < 0:
+                    raise httpx2.StreamError(TOO_MUCH)
+                yield piece
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
 _Streams = AbstractAsyncContextManager[Any]
 Elicit = Callable[[Elicitation], Awaitable[Mapping[str, Any] | None]]
 """Asks the person a server's question: the answers by field, or None if the person declines."""
@@ -184,6 +213,8 @@ class Connection:
     closed: asyncio.Event = field(default_factory=asyncio.Event)
     odd: list[str] = field(default_factory=list)
     """Parts of the server's answers that were repaired or dropped, once each."""
+    stopped: str = ""
+    """The reason why nothing more is read from the server; empty unless it floods."""
     _closing: asyncio.Event = field(default_factory=asyncio.Event)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
     _client: Client | None = None
@@ -250,6 +281,9 @@ class Connection:
             client = self._connected()
             if client.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
                 await client.session.send_notification(types.RootsListChangedNotification())
+
+    def _stop(self, why: str) -> None:
+        self.stopped = why
 
     def _note(self, line: str) -> None:
         if line not in self.odd and len(self.odd) < ODD:
@@ -356,7 +390,7 @@ class Connection:
         async with contextlib.AsyncExitStack() as stack:
             transport = await _OPENED_BY[self.server.transport.name](self, stack)
             client = Client(
-                watched(transport, self.closed, self._note),
+                watched(transport, self.closed, self._note, self._stop),
                 mode=mode,
                 read_timeout_seconds=max(self.server.timeout, self.server.startup_timeout, START_SECONDS),
                 list_roots_callback=self._roots,
@@ -375,6 +409,7 @@ class Connection:
             args=list(server.args),
             env={**self.host.environment, **server.env},
             cwd=folder,
+            encoding=ENCODING,
             encoding_error_handler="replace",
         )
         return stdio_client(given, errlog=log)
@@ -387,7 +422,8 @@ class Connection:
         server = self.server
         patience = httpx2.Timeout(server.startup_timeout, read=server.timeout)
         http = self._http(dict(server.headers), patience, self.host.auth())
-        return streamable_http_client(server.url, http_client=await stack.enter_async_context(http))
+        client = await stack.enter_async_context(http)
+        return streamable_http_client(server.url, http_client=client, max_sse_event_size=LONGEST)
 
     def _http(
         self,
@@ -401,6 +437,8 @@ class Connection:
         )
 
     async def _answered(self, response: httpx2.Response) -> None:
+        if "event-stream" not in response.headers.get("content-type", "").lower():
+            response.stream = _Limited(response.stream)
         asked, status = response.request, response.status_code
         if response.is_success and asked.headers.get("Authorization", "").startswith("Bearer "):
             self.refused = 0

@@ -192,7 +192,7 @@ class ServerLife:
         if connection.closed.is_set():
             self._count(connection)
             again = "" if self._ended else f" It is started again at the next call{self._after()}."
-            return ToolError(f"Server {name} ended during the call{self._last_words()}.{again}")
+            return ToolError(f"Server {name} ended during the call{self._last_words(connection)}.{again}")
         return ToolError(f"Server {name}: {reason(error)}")
 
     @property
@@ -204,6 +204,8 @@ class ServerLife:
         """Return the open connection, connecting again if necessary. Raise ToolError if there is none."""
         if self._open is None and self._connection is not None:
             self._count(self._connection)
+            if self._connection.stopped and self._living is not None:
+                await asyncio.wait({self._living}, timeout=CLOSE_SECONDS)  # its process is still being ended
         if self._open is None and not self._ended:
             await asyncio.sleep(max(0.0, self._not_before - asyncio.get_running_loop().time()))
         if self._arriving is not None:
@@ -257,7 +259,7 @@ class ServerLife:
             self._needs_login()
         elif why:
             self._count(None)
-            self._set("connecting" if quiet else "failed", f"{why}{self._last_words()}", quiet=quiet)
+            self._set("connecting" if quiet else "failed", f"{why}{self._last_words(connection)}", quiet=quiet)
         else:
             self._connection = connection
             self._log_start = self._host.logs.size(self.server.name)
@@ -329,7 +331,7 @@ class ServerLife:
         self._count(connection)
         if self.server.transport.is_program:
             again = f"the next call starts it again{self._after()}"
-            self._changed(f"Server {self.server.name} has ended{self._last_words()}; {again}.")
+            self._changed(f"Server {self.server.name} has ended{self._last_words(connection)}; {again}.")
             return
         self._set("connecting", "the connection broke off", quiet=True)
         for number, delay in enumerate(self._reconnects, 1):
@@ -376,8 +378,10 @@ class ServerLife:
         if not quiet and status != "connecting":
             self._changed(self.state.sentence)
 
-    def _last_words(self) -> str:
-        """Return the server's last informative stderr line since its start, in parentheses; or an empty string."""
+    def _last_words(self, connection: Connection) -> str:
+        """Return why it was stopped, or its last informative stderr line, in parentheses; or an empty string."""
+        if connection.stopped:
+            return f" ({connection.stopped})"
         if not self.server.transport.is_program:
             return ""
         line = telling_line(self._host.logs.tail(self.server.name, self._log_start, _TAIL))

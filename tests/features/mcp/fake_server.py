@@ -68,6 +68,13 @@ def called(number: int, params: dict[str, Any], faults: set[str]) -> None:
             os._exit(3)
         case "vanish":
             os._exit(3)
+        case "flood":
+            sys.stdout.buffer.write(b'{"jsonrpc": "2.0", "result": {"content": "')
+            for _ in range(given["mb"]):
+                sys.stdout.buffer.write(b"x" * 1_000_000)
+            sys.stdout.buffer.write(b'"}, "id": %d}\n' % number)
+            sys.stdout.buffer.flush()
+            return
         case "unreadable":
             send({"id": number, "result": 5})
             return
