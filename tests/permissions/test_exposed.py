@@ -186,6 +186,7 @@ def test_a_command_reads_what_it_names_outside_the_workspace_without_a_question(
     assert [row for row in found if row[1] not in row[2]] == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("mode", ["ask", "auto"])
 def test_no_secret_comes_out_of_the_folders_that_a_command_names(top: Path, mode: Mode) -> None:
     workspace = workspace_of(_laid_out(top))
