@@ -87,6 +87,8 @@ class NamedWorktree:
                 raise InputError(
                     f"A merge is not finished in {shown}: commit it or `git merge --abort`, then {by_hand}."
                 )
+            if not self._has_branch():
+                raise InputError(f"The branch {self.branch} is gone: it was merged or discarded before.")
             merging = Merging(root, self.branch, self.tree.env)
             if unfinished := merging.unfinished():
                 raise InputError(unfinished)
@@ -126,8 +128,11 @@ class NamedWorktree:
         seen = "-D" if probe.is_dir(self.tree.folder) else "-d"
         remove_worktree(self.tree.root, self.tree.folder, self.tree.env)
         run_git(self.tree.root, "branch", "-q", seen, self.branch, env=self.tree.env)
-        kept = run_git(self.tree.root, "rev-parse", "-q", "--verify", f"refs/heads/{self.branch}", env=self.tree.env)
-        return "" if kept.exit_code else self.branch
+        return self.branch if self._has_branch() else ""
+
+    def _has_branch(self) -> bool:
+        reference = f"refs/heads/{self.branch}"
+        return not run_git(self.tree.root, "rev-parse", "-q", "--verify", reference, env=self.tree.env).exit_code
 
     def _git(self, *arguments: str) -> str:
         return git(self.tree.folder, *arguments, env=self.tree.env)

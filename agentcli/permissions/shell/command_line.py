@@ -278,31 +278,48 @@ class CommandLine:
     @cached_property
     def read_outside(self) -> tuple[Path, ...]:
         """Paths outside the workspace in its words, and folders there in which it runs."""
+        return tuple(self._outside)
+
+    @cached_property
+    def _outside(self) -> Mapping[Path, bool]:
+        """The same paths, and of each whether a path of the workspace leads to it."""
         if self.workspace is None:
-            return ()
-        parts, found = self._running[0], dict[Path, None]()
+            return {}
+        parts, found = self._running[0], dict[Path, bool]()
         for part, folders in zip(parts, self._places(parts), strict=True):
             words = (piece.text for piece in (*part.words[1:], *part.reads, *part.writes) if piece.known)
             for word in (".", *words):
                 forms = (form for form in (word, word.partition("=")[2]) if form and not any(map(str.isspace, form)))
-                verdicts = (judge_path(form, self.workspace, write=False, cwd=at) for form in forms for at in folders)
-                found |= {one.path: None for one in verdicts if one.verdict == "outside" and one.path is not None}
+                for form in forms:
+                    for at in folders:
+                        verdict = judge_path(form, self.workspace, write=False, cwd=at)
+                        if verdict.verdict == "outside" and verdict.path is not None:
+                            found[verdict.path] = found.get(verdict.path, False) or self._names_inside(form, at)
         for word in assigned_words(self.text):
             verdict = judge_path(word, self.workspace, write=False)
-            found |= {verdict.path: None} if verdict.verdict == "outside" and verdict.path is not None else {}
-        return tuple(found)
+            if verdict.verdict == "outside" and verdict.path is not None:
+                found[verdict.path] = found.get(verdict.path, False) or self._names_inside(word, self.workspace.cwd)
+        return found
+
+    def _names_inside(self, word: str, at: Path) -> bool:
+        """Return True if a word, without following links, is a path of the workspace."""
+        assert self.workspace is not None
+        named = Path(os.path.normpath(at / os.path.expanduser(word)))
+        return any(map(named.is_relative_to, self.workspace.resolved_roots)) and not impossible(str(named))
 
     @property
     def links_outside(self) -> bool:
         """True if a path of the workspace in its words leads outside, by a link that the project may contain."""
         assert self.workspace is not None
+        if any(self._outside.values()):
+            return True
         parts, roots = self._running[0], self.workspace.resolved_roots
         for part, folders in zip(parts, self._places(parts), strict=True):
             for piece in (*part.words[1:], *part.reads, *part.writes):
+                word = piece.text.rpartition("=")[2]
                 for at in folders:
-                    named = Path(os.path.normpath(at / os.path.expanduser(piece.text.rpartition("=")[2])))
-                    inside = any(map(named.is_relative_to, roots)) and not impossible(str(named))
-                    if inside and not any(map(resolved(named).is_relative_to, roots)):
+                    named = resolved(Path(os.path.normpath(at / os.path.expanduser(word))))
+                    if self._names_inside(word, at) and not any(map(named.is_relative_to, roots)):
                         return True
         return False
 
