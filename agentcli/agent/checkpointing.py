@@ -107,7 +107,7 @@ class Checkpointer:
         return self._tell(self._changes().rewind(seq), "Restored")
 
     def changed_since(self, seq: int) -> bool:
-        """Return True if a file has changed since record `seq`, also one that cannot be restored."""
+        """Return True if a file has changed since record `seq`, even if it cannot be restored."""
         return self._changes().changed_since(seq)
 
     def _around(self, tool: Tool, paths: Sequence[Path], call: ToolCall) -> AbstractContextManager[None] | None:

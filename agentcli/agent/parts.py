@@ -143,7 +143,7 @@ class SessionParts:
 
     @property
     def upfront(self) -> Sequence[ToolSchema]:
-        """Tools that the model of a session that begins now sees besides those that every session lists."""
+        """Tools that a new session lists in addition to those of every session."""
         return (*self.found.upfront(), *(tool for part in self.all for tool in part.upfront()))
 
     @property

@@ -12,7 +12,7 @@ from agentcli.agent.comment_edits import changes_only_comments
 from agentcli.agent.core import SessionCore
 from agentcli.agent.proof import Ledger, Proof, Step, ledger
 from agentcli.core.mcp_servers import effective
-from agentcli.core.message import Message, Text, ToolCall, ToolResult
+from agentcli.core.message import Message, Text, ToolCall, ToolResult, shell_run
 from agentcli.core.record import Compaction, InnerCall, Record
 from agentcli.core.tool import Traits
 
@@ -53,16 +53,14 @@ def steps(entries: Iterable[Record], traits: Mapping[str, Traits], cwd: Path) ->
                 pass
 
 
-_SHELL = re.compile(r"(?s)\$ ([^\n]*)\n(.*)\n\(exit code (-?\d+)\)")
-
-
 def _said(part: Text) -> Step:
     """Return the step of a text of the person: their own words, or a command that they ran."""
     if not part.synthetic:
         return Step("person", None, part.text)
-    if part.source == "shell" and (ran := _SHELL.fullmatch(part.text)):
-        return Step(ran[1], int(ran[3]), ran[2])
-    return Step(ran=False)
+    if (ran := shell_run(part)) is None:
+        return Step(ran=False)
+    command, output, code = ran
+    return Step(command, code, output)
 
 
 def _steps(call: ToolCall, result: ToolResult, traits: Traits, cwd: Path, jobs: dict[str, str]) -> Iterator[Step]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Literal, TypeVar
@@ -58,6 +59,17 @@ class Text:
 def reminder(text: str) -> Text:
     """Text from agentcli for the model, in addition to the user's words."""
     return Text(text, synthetic=True, source="reminder")
+
+
+def shell_text(command: str, output: str, code: int) -> Text:
+    """Text with a command that the user ran with `!`, for the model."""
+    return Text(f"$ {command}\n{output}\n(exit code {code})", synthetic=True, source="shell")
+
+
+def shell_run(text: Text) -> tuple[str, str, int] | None:
+    """Return command, output and exit code in such a text; None for any other text."""
+    found = re.fullmatch(r"(?s)\$ ([^\n]*)\n(.*)\n\(exit code (-?\d+)\)", text.text) if text.source == "shell" else None
+    return (found[1], found[2], int(found[3])) if found else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,17 +13,17 @@ from functools import lru_cache
 from pathlib import Path, PurePath, PurePosixPath
 
 from agentcli.core.text.path_pattern import names_wildcard
-from agentcli.permissions.git_config import indexed, repository, tracked
+from agentcli.permissions.git_config import BARE, indexed, repository, tracked
 from agentcli.permissions.paths import (
     PRIVATE_IN_HOME,
     Exposed,
     Workspace,
+    below,
     canonical,
     is_installed,
     names_protected,
     resolved,
 )
-from agentcli.permissions.sandbox.visible import below
 from agentcli.system import probe
 
 ENTRIES = 100_000
@@ -91,8 +91,6 @@ _DATA = re.compile(r"[^.]+|.*\.(?:json|ya?ml|toml|ini|txt|xml|csv|enc|env|conf|c
 _PLAIN = re.compile(r"[\w-][\w.-]*[\w-]|[\w-]", re.ASCII)
 """Names that every file system compares by their letters."""
 _SETTINGS = ("config", "config.worktree")
-_BARE = frozenset({"HEAD", "objects", "refs"})
-"""Names that make a folder a repository without a `.git`."""
 _RECORDED = ("objects", "lfs")
 """Folders of a repository with the files that it recorded."""
 _STORES = (*_RECORDED, "refs", "logs")
@@ -204,15 +202,28 @@ def _before_wildcard(path: Path) -> Path:
     return next(folder for folder in path.parents if not names_wildcard(str(folder)))
 
 
+def homes_of(workspace: Workspace) -> Sequence[Path]:
+    """Return the home folders of the person, with their links followed."""
+    return [resolved(home) for home in (workspace.home, *workspace.other_homes)]
+
+
+def in_home(path: Path, homes: Sequence[Path]) -> tuple[Path | None, tuple[str, ...]]:
+    """Return the home folder that contains a path, and the names below it.
+
+    Outside of all, return None, and the names below a folder of the root.
+    """
+    home = next((home for home in homes if path.is_relative_to(home)), None)
+    return home, path.relative_to(home).parts if home is not None else path.parts[2:]
+
+
 def _may_be_shown(path: Path, workspace: Workspace) -> bool:
     """Return True if nothing about a resolved path itself forbids that a command sees it."""
     if workspace.tmp is not None and below(path, (Path("/tmp"),)):
         return False  # commands of mode auto see another folder there
     if is_installed(path, workspace):
         return True
-    homes = [resolved(home) for home in (workspace.home, *workspace.other_homes)]
-    home = next((home for home in homes if path.is_relative_to(home)), None)
-    inner = path.relative_to(home).parts if home is not None else path.parts[2:]
+    homes = homes_of(workspace)
+    home, inner = in_home(path, homes)
     if not inner or any(top.is_relative_to(path) for top in homes) or _named_private(path):
         return False
     if home is None and (
@@ -292,7 +303,7 @@ def _entries(top: Path, git: bool, recorded: bool) -> Iterator[tuple[str, bool]]
                 listed = {entry.name: entry for entry in entries}
         except OSError:
             continue
-        stores = _STORES if listed.keys() >= _BARE else ()
+        stores = _STORES if listed.keys() >= BARE else ()
         if "HEAD" in listed:  # also in the folder of a further work tree
             yield from ((path, True) for path in _secret_settings(Path(folder)))
         opened = git and (recorded or not stores or not _tracks_private(Path(folder)))

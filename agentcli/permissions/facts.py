@@ -22,6 +22,7 @@ from agentcli.permissions.paths import (
     installed_in,
     is_installed,
     judge_path,
+    names_inside,
     names_protected,
 )
 from agentcli.permissions.rules import (
@@ -343,8 +344,7 @@ def _for_tool(
 
 def _a_command_may_read(path: str, target: Path, workspace: Workspace) -> bool:
     """Return True for a file outside the workspace that a command may read; not if a link inside names it."""
-    named = Path(os.path.normpath(workspace.cwd / os.path.expanduser(path)))
-    if not os.path.isfile(target) or any(map(named.is_relative_to, workspace.resolved_roots)):
+    if not os.path.isfile(target) or names_inside(path, workspace.cwd, workspace):
         return False
     from agentcli.permissions.exposed import would_show  # only for a file elsewhere
 

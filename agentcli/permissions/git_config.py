@@ -10,6 +10,8 @@ from pathlib import Path
 from agentcli.core.dataclass import dataclass
 from agentcli.system import probe
 
+BARE = frozenset({"HEAD", "objects", "refs"})
+"""Names that make a folder a repository without a `.git`."""
 _CONFIG_BYTES = 1_000_000
 _SECTION = re.compile(r'\[\s*([A-Za-z0-9.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\]\s*')
 _KEY = re.compile(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=|$)")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agentcli.permissions.allowing import away, uncovered
-from agentcli.permissions.exposed import OF_PROGRAMS, OF_THE_SYSTEM
+from agentcli.permissions.exposed import OF_PROGRAMS, OF_THE_SYSTEM, homes_of, in_home
 from agentcli.permissions.paths import Workspace, resolved
 from agentcli.permissions.rules import SANDBOX, parse_rule, parse_rules, paths_shown, reading_scope
 from agentcli.permissions.shell.command_line import CommandLine
@@ -92,15 +92,14 @@ def _folder_around(path: Path, workspace: Workspace) -> Path | None:
 
     Such a folder is the user's own. It is neither hidden in a home folder nor part of the system.
     """
-    homes = [resolved(home) for home in (workspace.home, *workspace.other_homes)]
+    homes = homes_of(workspace)
     near = next((one for one in (path, *path.parents) if probe.is_dir(one)), Path("/"))
     closed = [*homes, *workspace.resolved_roots, *map(resolved, workspace.own)]
     around = [one for one in (near, *near.parents) if not any(place.is_relative_to(one) for place in closed)]
     folder = next((one for one in around if os.path.lexists(one / ".git")), next(iter(around), None))
     if folder is None or near not in around:
         return None
-    home = next((home for home in homes if folder.is_relative_to(home)), None)
-    below = folder.relative_to(home).parts if home is not None else folder.parts[2:]
+    home, below = in_home(folder, homes)
     system = home is None and folder.parts[1] in OF_THE_SYSTEM
     hidden = any(part.startswith(".") or part in OF_PROGRAMS for part in below)
     if not below or hidden or system or any(folder.is_relative_to(place) for place in map(resolved, workspace.own)):

@@ -268,7 +268,7 @@ def is_installed(target: Path, workspace: Workspace) -> bool:
         readable = bool(target.stat().st_mode & stat.S_IROTH)
     except (OSError, ValueError):
         return False
-    return readable and (_is_below(str(target), PROGRAM_FOLDERS) or _is_below(str(target), workspace.installed()))
+    return readable and (below(target, PROGRAM_FOLDERS) or below(target, workspace.installed()))
 
 
 def is_exposed(target: Path | None, workspace: Workspace, *, hidden: bool = False) -> bool:
@@ -277,16 +277,16 @@ def is_exposed(target: Path | None, workspace: Workspace, *, hidden: bool = Fals
     With `hidden`, a path that looks empty there counts, too.
     """
     exposed = workspace.exposed
-    if target is None or not _is_below(str(target), exposed.paths):
+    if target is None or not below(target, exposed.paths):
         return False
-    return hidden or not _is_below(str(target), exposed.hidden)
+    return hidden or not below(target, exposed.hidden)
 
 
 def is_shown(target: Path | None, workspace: Workspace) -> bool:
     """Return True if commands in the sandbox see a resolved path outside the workspace: they cannot write there."""
     if target is None:
         return False
-    named = any(_is_below(str(target), folders()) for folders in (workspace.shown, workspace.readable))
+    named = any(below(target, folders()) for folders in (workspace.shown, workspace.readable))
     return named or is_installed(target, workspace) or is_exposed(target, workspace)
 
 
@@ -303,7 +303,7 @@ def installed_in(text: str, target: Path, workspace: Workspace) -> str:
             return found
         if _PACKAGE_PROGRAMS in itertools.pairwise(names):
             return "/".join(_PACKAGE_PROGRAMS)
-    above = (folder for folder in target.parents if _is_below(str(folder), workspace.resolved_roots))
+    above = (folder for folder in target.parents if below(folder, workspace.resolved_roots))
     return next((folder.name for folder in above if os.path.lexists(folder / "pyvenv.cfg")), "")
 
 
@@ -380,7 +380,7 @@ def _judge(path: str, workspace: Workspace, write: bool) -> PathVerdict:
                 return PathVerdict("protected", f"{part} is protected", Path(target))
     if write and (started := _started(Path(target), workspace)):
         return PathVerdict("protected", started, Path(target))
-    if not _is_below(target, [*workspace.resolved_roots, *filter(None, [workspace.tmp])]):
+    if not below(target, [*workspace.resolved_roots, *filter(None, [workspace.tmp])]):
         return PathVerdict("outside", f"{target} is outside the workspace", Path(target))
     return PathVerdict("free", "", Path(target))
 
@@ -397,7 +397,7 @@ def _started(target: Path, workspace: Workspace) -> str:
 def _special(forms: Iterable[str], target: str) -> str:
     """Return why a path cannot be an ordinary file, or an empty string."""
     for form in forms:
-        if _is_below(form, _SPECIAL_TREES):
+        if below(form, _SPECIAL_TREES):
             return f"{form} is not a regular file"
     try:
         mode = os.stat(target).st_mode
@@ -406,8 +406,19 @@ def _special(forms: Iterable[str], target: str) -> str:
     return "" if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else f"{target} is not a regular file"
 
 
-def _is_below(path: str, tops: Iterable[str | Path]) -> bool:
-    return any(path == (top := str(one)) or path.startswith(top.rstrip("/") + "/") for one in tops)
+def below(path: str | Path, tops: Iterable[str | Path]) -> bool:
+    """Return True if a path is one of the folders, or in one.
+
+    Compares texts, which takes a tenth of the time of `Path.is_relative_to`.
+    """
+    text = f"{path}/"
+    return any(text.startswith(f"{str(top).rstrip('/')}/") for top in tops)
+
+
+def names_inside(word: str, at: Path, workspace: Workspace) -> bool:
+    """Return True if a word in the folder `at` names a path of the workspace, wherever its links lead."""
+    named = os.path.normpath(at / os.path.expanduser(word))
+    return below(named, workspace.resolved_roots) and not impossible(named)
 
 
 def _private(parts: list[str], workspace: Workspace) -> str:
@@ -434,7 +445,7 @@ def _private_folders(homes: tuple[Path, ...], own: tuple[Path, ...]) -> list[tup
 def _below_root(path: str, parts: list[str], workspace: Workspace) -> list[str]:
     """Return the components below the workspace's own root, or all if the path is outside."""
     roots = {*workspace.resolved_roots, *(workspace.roots or (workspace.cwd,))}
-    depths = [len(root.parts) - 1 for root in roots if _is_below(path, (root,))]
+    depths = [len(root.parts) - 1 for root in roots if below(path, (root,))]
     return parts[max(depths, default=0) :]
 
 

@@ -17,7 +17,7 @@ LONGEST_EVENT = 64_000_000
 Anything longer is not part of a model's reply.
 """
 LONGEST_REPLY = 250_000_000
-"""Maximum bytes of all events of a reply, comments included: several times those of the longest that a model writes."""
+"""Maximum bytes of all events and comments of a reply: several times the longest reply of a model."""
 REFUSAL = 1_000_000
 """Bytes read of a refusal, without waiting for the rest: servers that echo the request send hundreds of kilobytes."""
 REFUSAL_SECONDS = 20.0

@@ -114,11 +114,11 @@ def keep(path: Path, figures: Figures) -> None:
 
 def _fields(raw: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the fields of ModelSpec that an entry gives."""
-    from agentcli.providers.context_windows import LARGEST
+    from agentcli.providers.context_windows import LARGEST as WIDEST
 
     limit, cost = raw.get("limit") or {}, raw.get("cost") or {}
     for name, key in (("window", "context"), ("max_output", "output")):
-        if type(limit.get(key)) is int and 0 < limit[key] <= LARGEST:
+        if type(limit.get(key)) is int and 0 < limit[key] <= WIDEST:
             yield name, limit[key]
     if isinstance(cost.get("input"), int | float) and isinstance(cost.get("output"), int | float):
         yield "prices", _prices(cost)

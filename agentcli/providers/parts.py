@@ -121,7 +121,7 @@ def too_many(request: Request) -> Iterator[set[NamedPart]]:
 
 
 def images_in(message: RequestMessage) -> Iterator[Image]:
-    """Yield the images of a message, also those of results."""
+    """Yield the images of a message and of its tool results."""
     for part in message.parts:
         match part:
             case Image():

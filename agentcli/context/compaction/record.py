@@ -321,7 +321,7 @@ def _reduced(messages: Iterable[ViewMessage], going: Container[int | str]) -> It
 
 
 def _staying(messages: Iterable[ViewMessage], going: Set[int], needed: Set[int]) -> Iterator[ViewMessage]:
-    """Yield the messages that stay, and of those that go the steps that are needed."""
+    """Yield the messages that stay, and the needed steps of the others."""
     for message in messages:
         if message.seq in going:
             yield from _reduced((message,), needed) if needed else ()

@@ -144,13 +144,8 @@ def fold_ledger(
                 calls |= {call.call_id: call for call in record.body.calls}
             case _ if record.seq <= start.through:
                 pass
-            case ToolResult() as result if result.call_id in calls:
-                call = calls[result.call_id]
-                traits = tools.get(call.name, UNKNOWN)
-                _note_files(files, call, traits, result, record.seq, start.cwd)
-                if traits.runs_commands:
-                    ledger = _note_command(ledger, commands, traits.subject.of(call.input), result, record.seq, keep)
-            case InnerCall(_, call, result):
+            case ToolResult() | InnerCall() as body if (made := _made(body, calls)) is not None:
+                call, result = made
                 traits = tools.get(call.name, UNKNOWN)
                 _note_files(files, call, traits, result, record.seq, start.cwd)
                 if traits.runs_commands:
@@ -170,6 +165,14 @@ def fold_ledger(
         decisions=fold_decisions(start.decisions, new, keep),
         through=max((record.seq for record in new), default=start.through),
     )
+
+
+def _made(body: ToolResult | InnerCall, calls: Mapping[str, ToolCall]) -> tuple[ToolCall, ToolResult] | None:
+    """Return a call with its result; None if its call is unknown."""
+    if isinstance(body, InnerCall):
+        return body.call, body.result
+    call = calls.get(body.call_id)
+    return None if call is None else (call, body)
 
 
 def to_json(ledger: Ledger) -> dict[str, Any]:

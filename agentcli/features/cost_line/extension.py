@@ -22,7 +22,7 @@ def explain(event: TurnEnd, ctx: Context) -> None:
     turn = ctx.turn_cost()
     causes = [cause for cause in turn.causes if cause.kind in AVOIDABLE] if turn is not None else []
     avoidable = sum(cause.cost or 0.0 for cause in causes)
-    # The costs come last: after a resume, those of all turns are read from the records.
+    # The costs come last: after a resume, they are read from the records of all turns.
     if not causes or avoidable < SHARE * LEAST or len(ctx.costs) <= USUAL_FROM:
         return
     *earlier, cost = ctx.costs

@@ -16,7 +16,7 @@ LONGEST = 64_000_000
 TOO_MUCH = f"more than {LONGEST // 1_000_000} MB in one message; ask it for less, such as a part or a page"
 """What a server sent that exceeds the limit, as the end of a sentence."""
 TOO_LONG = "agentcli/too_long"
-"""Method of the notification that stands for a longer message and all that follows it."""
+"""Method of the notification that replaces a longer message and everything after it."""
 _INSTEAD = f'{{"jsonrpc":"2.0","method":"{TOO_LONG}"}}\n'
 
 

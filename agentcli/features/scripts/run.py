@@ -34,7 +34,7 @@ from agentcli.system.process import Command, Ended, run
 from agentcli.tools.lib.output_buffer import OutputBuffer
 
 TOOLS = ("read", "grep", "glob", "bash", "recall")
-"""Built-in tools that a script may call, besides those of servers."""
+"""Built-in tools that a script may call in addition to tools of servers."""
 _TICK = 0.05
 """Seconds between two looks at its limits."""
 
@@ -191,7 +191,7 @@ class ScriptCalls:
         return found
 
     async def make(self, calls: Sequence[tuple[str, dict[str, Any]]]) -> list[Mapping[str, Any]]:
-        """Make calls as those of one reply, and return what the script gets. Raises _Stopped at a limit."""
+        """Make the calls as if they came in one reply, and return their results. Raise _Stopped at a limit."""
         if self.count + len(calls) > self.bounds.calls:
             raise _Stopped(f"It wanted to make more than {self.bounds.calls} calls.")
         if self._core.spending.limits.left() == 0.0:

@@ -149,7 +149,7 @@ def _preview(question: Mapping[str, Any], columns: int, theme: Theme) -> list[st
 
 
 def _notice(view: View, columns: int, theme: Theme) -> list[str]:
-    """Return the rows above the keys, at least one: what is typed, or what was done or refused."""
+    """Return the rows above the keys, at least one: the input, or else the notice."""
     if view.entry is not None:
         return [clip(f"{theme.paint('strong', safe_line(view.entry.title))}: {safe_line(view.entry.text)}▏", columns)]
     return [theme.paint("warn", line) for line in wrap(safe_line(view.notice), columns)[:NOTICE]] or [""]

@@ -73,6 +73,11 @@ async def follow(to: Registration, name: str, after: str = "") -> AsyncIterator[
                     yield [_heard(line) for line in lines]
 
 
+def line_of(id: str, data: str) -> str:
+    """Return the line in which a program sends an event with its id to its followers; `data` is JSON."""
+    return f'{{"id":"{id}","event":{data}}}\n'
+
+
 def _heard(line: bytes) -> Heard:
     """Return the event in a line, unparsed: a server passes it on to its readers. Raises ValueError."""
     before, found, data = line.decode().partition('","event":')
@@ -82,7 +87,7 @@ def _heard(line: bytes) -> Heard:
 
 
 async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[Sequence[bytes]]:
-    """Yield the lines of a stream whose buffer may be smaller than a line, those of one read together.
+    """Yield the lines of each read together. The stream's buffer may be smaller than a line.
 
     Raises ValueError for a line that is too long.
     """

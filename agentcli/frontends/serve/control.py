@@ -19,6 +19,7 @@ from agentcli.core.sanitise import safe_line
 from agentcli.core.streams import closing
 from agentcli.core.tasks import start_task
 from agentcli.core.text.secrets import known_secrets
+from agentcli.frontends.serve.client import line_of
 from agentcli.frontends.serve.questions import Answer, TooLate
 from agentcli.frontends.serve.registry import Served
 from agentcli.frontends.serve.shared import Clean, SharedSession
@@ -131,7 +132,7 @@ class _Control:
         with contextlib.suppress(ConnectionError):
             async with closing(self._shared.feed.follow(after)) as batches:
                 async for batch in batches:
-                    writer.write("".join(f'{{"id":"{item.id}","event":{item.data}}}\n' for item in batch).encode())
+                    writer.write("".join(line_of(item.id, item.data) for item in batch).encode())
                     await writer.drain()
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 import agentcli
 from agentcli.core.tool import Boxed
 from agentcli.permissions.denied.files import Hidden
+from agentcli.permissions.paths import below
 from agentcli.permissions.sandbox.box import UNSET, Box, complaints, fixed, proxy_settings
-from agentcli.permissions.sandbox.visible import below, system_folders
+from agentcli.permissions.sandbox.visible import system_folders
 from agentcli.system import probe
 
 _PROC_FILES = ("sys", "sysrq-trigger", "irq", "bus", "mtrr", "scsi", "acpi", "fs")

@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
+from agentcli.permissions.git_config import BARE
 from agentcli.permissions.paths import PROTECTED_FILES, canonical, names_protected, resolved
 from agentcli.system import probe
 
@@ -23,8 +24,6 @@ SET_ASIDE = ".made-in-sandbox"
 _SKIPPED = "node_modules"
 """Folders of published packages, in which nothing counts as protected."""
 _GIT_FOLDERS = (".git", "git~1")
-_BARE = frozenset({"HEAD", "objects", "refs"})
-"""Names that make a folder a git repository without a `.git`."""
 GIT_SETTINGS = ("config", "config.worktree", "hooks", "info", "modules", "commondir", "worktrees")
 """Names in a repository's folder that decide which programs git runs and where it looks."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -197,7 +196,7 @@ def _listed(path: str, is_root: bool) -> _Folder:
     if canonical(os.path.basename(path)) in _GIT_FOLDERS:
         folder.loose += settings
         return folder
-    if by_name.keys() >= _BARE and all(entry.is_dir() for entry in (by_name["objects"], by_name["refs"])):
+    if by_name.keys() >= BARE and all(entry.is_dir() for entry in (by_name["objects"], by_name["refs"])):
         head = Name(Path(path, "HEAD"), by_name["HEAD"].inode())
         folder.protected += [head, *settings] if is_root else [Name(Path(path), head.inode)]
         if not is_root:

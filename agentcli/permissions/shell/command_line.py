@@ -8,14 +8,16 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentcli.permissions.paths import (
     CommandLimits,
     Workspace,
-    impossible,
+    below,
     judge_path,
+    names_inside,
     resolved,
 )
 from agentcli.permissions.shell.effects.always_asked import MOST_FOLDERS, destruction, folders_of, why_protected
@@ -285,27 +287,22 @@ class CommandLine:
         """The same paths, and of each whether a path of the workspace leads to it."""
         if self.workspace is None:
             return {}
-        parts, found = self._running[0], dict[Path, bool]()
-        for part, folders in zip(parts, self._places(parts), strict=True):
-            words = (piece.text for piece in (*part.words[1:], *part.reads, *part.writes) if piece.known)
-            for word in (".", *words):
-                forms = (form for form in (word, word.partition("=")[2]) if form and not any(map(str.isspace, form)))
-                for form in forms:
-                    for at in folders:
-                        verdict = judge_path(form, self.workspace, write=False, cwd=at)
-                        if verdict.verdict == "outside" and verdict.path is not None:
-                            found[verdict.path] = found.get(verdict.path, False) or self._names_inside(form, at)
-        for word in assigned_words(self.text):
-            verdict = judge_path(word, self.workspace, write=False)
+        found: dict[Path, bool] = {}
+        for word, at in self._named():
+            verdict = judge_path(word, self.workspace, write=False, cwd=at)
             if verdict.verdict == "outside" and verdict.path is not None:
-                found[verdict.path] = found.get(verdict.path, False) or self._names_inside(word, self.workspace.cwd)
+                found[verdict.path] = found.get(verdict.path, False) or names_inside(word, at, self.workspace)
         return found
 
-    def _names_inside(self, word: str, at: Path) -> bool:
-        """Return True if a word, without following links, is a path of the workspace."""
+    def _named(self) -> Iterator[tuple[str, Path]]:
+        """Yield the words that may be paths, each with a folder in which its command may run."""
         assert self.workspace is not None
-        named = Path(os.path.normpath(at / os.path.expanduser(word)))
-        return any(map(named.is_relative_to, self.workspace.resolved_roots)) and not impossible(str(named))
+        parts = self._running[0]
+        for part, folders in zip(parts, self._places(parts), strict=True):
+            words = (piece.text for piece in (*part.words[1:], *part.reads, *part.writes) if piece.known)
+            forms = (form for word in (".", *words) for form in (word, word.partition("=")[2]))
+            yield from product((form for form in forms if form and not any(map(str.isspace, form))), folders)
+        yield from ((word, self.workspace.cwd) for word in assigned_words(self.text))
 
     @property
     def links_outside(self) -> bool:
@@ -315,12 +312,12 @@ class CommandLine:
             return True
         parts, roots = self._running[0], self.workspace.resolved_roots
         for part, folders in zip(parts, self._places(parts), strict=True):
-            for piece in (*part.words[1:], *part.reads, *part.writes):
-                word = piece.text.rpartition("=")[2]
-                for at in folders:
-                    named = resolved(Path(os.path.normpath(at / os.path.expanduser(word))))
-                    if self._names_inside(word, at) and not any(map(named.is_relative_to, roots)):
-                        return True
+            words = (piece.text.rpartition("=")[2] for piece in (*part.words[1:], *part.reads, *part.writes))
+            for word, at in product(words, folders):
+                if not names_inside(word, at, self.workspace):
+                    continue
+                if not below(resolved(os.path.normpath(at / os.path.expanduser(word))), roots):
+                    return True
         return False
 
     @property

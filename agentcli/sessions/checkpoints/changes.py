@@ -79,7 +79,7 @@ class Changes:
         return self._take_back(to_rewind(self.batches(), seq), "No file was changed since then.")
 
     def changed_since(self, seq: int) -> bool:
-        """Return True if a file has changed since record `seq`, also one that cannot be restored."""
+        """Return True if a file has changed since record `seq`, even if it cannot be restored."""
         taking = to_rewind(self.batches(), seq)
         return bool(taking.targets or taking.uncovered)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
-from agentcli.core.message import Text
+from agentcli.core.message import Text, shell_text
 from agentcli.core.text.terminal import Screen
 from agentcli.core.tool import Boxed
 from agentcli.system.process import Command, run_until
@@ -63,7 +63,7 @@ async def run(
 
 def as_text(ran: Ran) -> Text:
     """Return the message to the model with the command and its output."""
-    return Text(f"$ {ran.command}\n{ran.output}\n(exit code {ran.code})", synthetic=True, source="shell")
+    return shell_text(ran.command, ran.output, ran.code)
 
 
 class _TruncatedText:

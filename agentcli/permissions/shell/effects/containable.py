@@ -184,7 +184,9 @@ def _judged(part: Part, folders: Sequence[Path], workspace: Workspace, reader: R
         )
     if words[0] == "git":
         return _git(words, folders, workspace)
-    if any(replaces(named[0]) for named in runs(part)) and any(_outside(".", (at,), workspace) for at in folders):
+    # What it writes beside itself elsewhere would be refused: the question offers to add the folder.
+    writes = workspace.exposed.paths or any(replaces(named[0]) for named in runs(part))
+    if writes and any(_outside(".", (at,), workspace) for at in folders):
         return _Judged("the line leads outside the workspace")
     return _Judged(next(filter(None, _problems(part, words, folders, workspace)), ""))
 
@@ -205,9 +207,6 @@ def _problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspa
             yield "" if workspace.gated and only_fetches(named) else network_problem(named, workspace.loopback)
         yield removal_problem(name, arguments, part, folders, workspace)
     yield overwriting_problem(words, folders, workspace)
-    if not replaces(words[0]) and any(_outside(".", (at,), workspace) for at in folders):
-        # What it writes beside itself would be refused: the question offers to add the folder.
-        yield "the line leads outside the workspace" if workspace.exposed.paths else ""
     if words[0] in CHANGING or not is_ordinary(words):
         for word in words[1:]:
             # What `cp` copies it only reads.
