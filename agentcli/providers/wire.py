@@ -192,16 +192,36 @@ def budget_within(options: Mapping[str, Any], max_tokens: int) -> int | None:
 
 Json = dict[str, Any]
 Rules = TypeVar("Rules")
+Join = Callable[[Json, Json], tuple[Json, int] | None]
+"""Function that joins two neighbours, and returns the index of the second's first part in the new message.
+
+It returns None for two that stay separate.
+"""
+
+
+def joined(content: str) -> Join:
+    """Return a function that joins messages of one role, whose parts are in the field `content`."""
+
+    def join(first: Json, second: Json) -> tuple[Json, int] | None:
+        parts = first[content]
+        same = first["role"] == second["role"]
+        return ({**second, content: [*parts, *second[content]]}, len(parts)) if same else None
+
+    return join
+
+
+def apart(_first: Json, _second: Json) -> None:
+    """Join nothing."""
 
 
 class WireMessages(Generic[Rules]):
-    """Messages of the newest request in wire form. Neighbours of one role are one message.
+    """Messages of the newest request in wire form.
 
-    `form` returns the wire messages of one request message under some rules; `content` is the field with their parts.
+    `form` returns the wire messages of one request message under some rules; `join` joins neighbours.
     """
 
-    def __init__(self, form: Callable[[RequestMessage, Rules], Sequence[Json]], content: str) -> None:
-        self._form, self._content = form, content
+    def __init__(self, form: Callable[[RequestMessage, Rules], Sequence[Json]], join: Join) -> None:
+        self._form, self._join = form, join
         self._rules: Rules | None = None
         self._source: Sequence[RequestMessage] = ()
         self._texts: list[bytes] = []
@@ -210,7 +230,7 @@ class WireMessages(Generic[Rules]):
         self.places: list[tuple[int, int]] = []
         """For each message of the request: the index of its first wire message, and the number of parts before it.
 
-        If nothing of a message is sent, it is the index where the message would begin.
+        A message of which nothing is sent counts as joined to the one before it.
         """
 
     def of(self, source: Sequence[RequestMessage], rules: Rules) -> WireMessages[Rules]:
@@ -236,19 +256,24 @@ class WireMessages(Generic[Rules]):
         return texts
 
     def _add(self, formed: Sequence[Json]) -> None:
-        before = self.messages[-1] if self.messages else None
-        if before and (not formed or before["role"] == formed[0]["role"]):
-            parts, formed = before[self._content], list(formed)
-            self.places.append((len(self.messages) - 1, len(parts)))
-            if formed:
-                self._cut(len(self.messages) - 1)
-                formed[0] = {**formed[0], self._content: [*parts, *formed[0][self._content]]}
+        last = len(self.messages) - 1
+        both = self._join(self.messages[last], formed[0]) if formed and self.messages else None
+        if both:
+            message, before = both
+            self.places.append((last, before))
+            self._cut(last)
+            formed = [message, *formed[1:]]
+        elif formed or not self.messages:
+            self.places.append((last + 1, 0))
         else:
-            self.places.append((len(self.messages), 0))
+            self.places.append((last, 1))
         self.messages += formed
 
     def _cut(self, number: int) -> None:
         del self.messages[number:], self._texts[number:]
+
+
+_NONE: Mapping[int, Json] = MappingProxyType({})
 
 
 class BodyWriter:
@@ -261,9 +286,14 @@ class BodyWriter:
         self._known: dict[str, tuple[Any, bytes]] = {}
 
     def write(
-        self, fields: Mapping[str, Any], name: str, messages: WireMessages[Any], replaced: Mapping[int, Json]
+        self,
+        fields: Mapping[str, Any],
+        name: str,
+        messages: WireMessages[Any],
+        replaced: Mapping[int, Json] = _NONE,
+        head: Sequence[Json] = (),
     ) -> bytes:
-        """Write a body of these fields, and of messages under a name, with some of them replaced.
+        """Write a body of these fields, and of `head` and messages under a name, with some of the messages replaced.
 
         Written objects must not change. If a user's setting adds a field of that name, its value is sent instead of the
         messages.
@@ -272,8 +302,9 @@ class BodyWriter:
         texts = [text for _, text in self._known.values()]
         if name in fields:
             return b"{%b}" % b",".join(texts)
-        head = b",".join([*texts, b'"%b":[' % name.encode()])
-        return b"".join((b"{", head, b",".join(messages.texts(replaced)), b"]}"))
+        begin = b",".join([*texts, b'"%b":[' % name.encode()])
+        items = b",".join([*map(written, head), *messages.texts(replaced)])
+        return b"".join((b"{", begin, items, b"]}"))
 
     def _field(self, field: str, value: Any) -> bytes:
         known = self._known.get(field)

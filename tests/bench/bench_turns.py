@@ -27,6 +27,7 @@ MODELS = {
     "anthropic": "anthropic/claude-sonnet-5",
     "google": "google/gemini-3.8-flash",
     "openai": "openai/gpt-5.5",
+    "chat": "openai/qwen3",
 }
 TURNS = 200
 STRETCHES = ((1, 40), (41, 200), (201, 300), (501, 600), (901, 1000))

@@ -14,7 +14,7 @@ MOST = 1.15
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("wire", ["anthropic", "google"])
+@pytest.mark.parametrize("wire", [*MODELS])
 def test_the_calls_of_a_turn_do_not_grow_with_the_session(wire: str) -> None:
     calls = calls_of(MODELS[wire], TURNS)
     assert statistics.median(calls[-30:]) <= MOST * statistics.median(calls[10:40])

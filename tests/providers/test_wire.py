@@ -19,7 +19,7 @@ from agentcli.providers.catalog import spec
 from agentcli.providers.google.request import Former, to_body
 from agentcli.providers.scripted.model import say
 from agentcli.providers.settings import BUILT_IN, ProviderSettings
-from agentcli.providers.wire import DEEPEST, WireMessages, can_run, tokens, wire_id, wire_name
+from agentcli.providers.wire import DEEPEST, WireMessages, can_run, joined, tokens, wire_id, wire_name
 from tests.loopback import Loopback
 from tests.providers.hearing import READ, Heard, connected, hear, request
 from tests.tables import each_row
@@ -477,7 +477,7 @@ def test_after_a_message_that_could_not_be_formed_the_others_are_all_there() -> 
         roles = ("user", "assistant") * len(texts)
         return [RequestMessage(role, (Text(text),)) for role, text in zip(roles, texts, strict=False)]  # type: ignore[arg-type]
 
-    messages = WireMessages(form, "content")
+    messages = WireMessages(form, joined("content"))
     good = turns("a", "b", "c", "d")
     messages.of(good, "")
     with pytest.raises(ValueError, match="bad"):

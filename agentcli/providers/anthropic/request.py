@@ -20,7 +20,16 @@ from agentcli.core.model import (
 from agentcli.providers.anthropic.models import KIND, LEAST_COMPACTED
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.settings import ProviderSettings, is_vendor
-from agentcli.providers.wire import BodyWriter, WireMessages, attachment, budget_within, fit_to_send, wire_id, wire_name
+from agentcli.providers.wire import (
+    BodyWriter,
+    WireMessages,
+    attachment,
+    budget_within,
+    fit_to_send,
+    joined,
+    wire_id,
+    wire_name,
+)
 
 Json = dict[str, Any]
 
@@ -160,7 +169,7 @@ class Former:
     """The newest request as sent: its messages, system text and tools, for the next one."""
 
     def __init__(self) -> None:
-        self.messages = WireMessages(_formed, "content")
+        self.messages = WireMessages(_formed, joined("content"))
         self.writer = BodyWriter()
         self._head: tuple[object, tuple[list[Json], list[Json]]] = ((), ([], []))
 

@@ -12,7 +12,7 @@ from agentcli.core.model import ModelSpec, Request, RequestMessage, ToolSchema
 from agentcli.core.sanitise import safe_line
 from agentcli.providers.google.models import KIND
 from agentcli.providers.settings import ProviderSettings
-from agentcli.providers.wire import BodyWriter, WireMessages, attachment, fit_to_send, wanted_budget, wire_name
+from agentcli.providers.wire import BodyWriter, WireMessages, attachment, fit_to_send, joined, wanted_budget, wire_name
 
 Json = dict[str, Any]
 
@@ -44,7 +44,7 @@ _REPLACED = [{"role": "user", "parts": [{"text": "-"}]}]
 def to_json(request: Request, settings: ProviderSettings, former: Former) -> bytes:
     """Return the body of a request for a reply as JSON. Parts in `former` are neither built nor encoded again."""
     contents = former.messages.of(request.messages, request.model)
-    return former.writer.write(_fields(request, settings, former), "contents", contents, {})
+    return former.writer.write(_fields(request, settings, former), "contents", contents)
 
 
 def to_body(request: Request, settings: ProviderSettings, former: Former) -> Json:
@@ -68,7 +68,7 @@ class Former:
     """The newest request as sent: its messages, system text and tools, for the next one."""
 
     def __init__(self) -> None:
-        self.messages = WireMessages(_formed, "parts")
+        self.messages = WireMessages(_formed, joined("parts"))
         self.writer = BodyWriter()
         self._beginning: tuple[object, Json] = ((), {})
 

@@ -10,7 +10,7 @@ from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, T
 from agentcli.core.model import MOST_BREAKPOINTS, ModelSpec, Request, RequestMessage, ToolSchema
 from agentcli.providers.openai.models import KIND
 from agentcli.providers.settings import ProviderSettings
-from agentcli.providers.wire import attachment, fit_to_send, wire_id, wire_name
+from agentcli.providers.wire import BodyWriter, WireMessages, attachment, fit_to_send, wire_id, wire_name
 
 Json = dict[str, Any]
 
@@ -25,23 +25,37 @@ _FOLLOW = "The images of the tool results:"
 
 
 def to_wire(request: Request, settings: ProviderSettings) -> Json:
-    """Return the body of `POST /v1/chat/completions` without `stream`.
+    """Return the body of `POST /v1/chat/completions` without `stream`, with the user's own fields in `extra_body`.
 
     `request.options` may have `temperature`, and `effort` for models of style "level". `session` is the prompt cache
     key, only for the vendor. `stream_options` and `max_completion_tokens` (bool) are there if a server turned out to
     need them.
     """
+    former = Former()
+    marks = _marks(request, settings)
+    messages, marked = former.of(request, marks)
+    sent = [marked.get(number, message) for number, message in enumerate(messages.messages)]
+    own = {"extra_body": dict(settings.extra_body)} if settings.extra_body else {}
+    fields = _fields(request, settings, former)
+    return fit_to_send({**fields, "messages": [*_system(request.system, marked=-1 in marks), *sent], **own})
+
+
+def to_body(request: Request, settings: ProviderSettings, former: Former) -> bytes:
+    """Return the body of a streaming request as JSON. Messages in `former` are neither built nor encoded again."""
+    marks = _marks(request, settings)
+    messages, marked = former.of(request, marks)
+    fields = {**_fields(request, settings, former), "stream": True, **settings.extra_body}
+    return former.writer.write(fields, "messages", messages, marked, _system(request.system, marked=-1 in marks))
+
+
+def _fields(request: Request, settings: ProviderSettings, former: Former) -> Json:
+    """Return the fields of a body except its messages."""
     own = settings.name == KIND
     options = request.options
-    marks = _marks(request) if settings.caching and request.model.cache_explicit else {}
     limit = "max_completion_tokens" if own or options.get("max_completion_tokens") else "max_tokens"
-    wire: Json = {
-        "model": request.model.id,
-        "messages": [*_system(request.system, marked=-1 in marks), *_messages(request, marks)],
-        limit: min(request.max_output, request.model.max_output),
-    }
+    wire: Json = {"model": request.model.id, limit: min(request.max_output, request.model.max_output)}
     if request.tools:
-        wire["tools"] = [_tool(tool) for tool in request.tools]
+        wire["tools"] = former.tools(request.tools)
     if options.get("stream_options", True):
         wire["stream_options"] = {"include_usage": True}
     if request.model.thinking == "level":
@@ -50,9 +64,27 @@ def to_wire(request: Request, settings: ProviderSettings) -> Json:
         wire["temperature"] = options["temperature"]
     if own and settings.caching and options.get("session"):
         wire["prompt_cache_key"] = options["session"]
-    if settings.extra_body:
-        wire["extra_body"] = dict(settings.extra_body)
-    return fit_to_send(wire)
+    return wire
+
+
+class Former:
+    """The newest request as sent: its messages and tools, for the next one."""
+
+    def __init__(self) -> None:
+        self._messages = WireMessages(_formed, _joined)
+        self.writer = BodyWriter()
+        self._tools: tuple[object, list[Json]] = ((), [])
+
+    def of(self, request: Request, marks: Marks) -> tuple[WireMessages[ModelSpec], Mapping[int, Json]]:
+        """Return the messages of a request, and those with a cache mark by their number on the wire."""
+        messages = self._messages.of(request.messages, request.model)
+        return messages, _marked(request, marks, messages.places)
+
+    def tools(self, tools: Sequence[ToolSchema]) -> list[Json]:
+        """Return the tools of a request."""
+        if self._tools[0] != tools:
+            self._tools = tools, fit_to_send([_tool(tool) for tool in tools])
+        return self._tools[1]
 
 
 def _reasoning(request: Request, own: bool) -> Json:
@@ -66,8 +98,10 @@ Marks = Mapping[int, Set[int]]
 """Parts followed by a cache mark, by the number of their message; the system is message -1."""
 
 
-def _marks(request: Request) -> Marks:
+def _marks(request: Request, settings: ProviderSettings) -> Marks:
     """Return the marks of a request; if there are too many, the newest."""
+    if not (settings.caching and request.model.cache_explicit):
+        return {}
     marks: dict[int, set[int]] = {}
     for point in request.breakpoints[-MOST_BREAKPOINTS:]:
         parts = request.messages[point.message].parts if point.message >= 0 else ()
@@ -86,30 +120,45 @@ def _tool(tool: ToolSchema) -> Json:
     return {"type": "function", "function": function}
 
 
-def _messages(request: Request, marks: Marks) -> list[Json]:
-    """Return the messages, joining neighbours of one side: many templates require the sides to alternate."""
-    messages: list[Json] = []
-    for number, turn in enumerate(request.messages):
-        marked = marks.get(number, frozenset())
-        for message in _of_model(turn, request.model, marked) if turn.role == "assistant" else _of_user(turn, marked):
-            last = messages[-1] if messages else {"role": ""}
-            if message["role"] == last["role"] and message["role"] != "tool":
-                _join(last, message)
-            else:
-                messages.append(message)
-    return messages
+def _formed(turn: RequestMessage, model: ModelSpec, marked: Set[int] = frozenset()) -> Sequence[Json]:
+    return fit_to_send(_of_model(turn, model, marked) if turn.role == "assistant" else _of_user(turn, marked))
 
 
-def _join(last: Json, message: Json) -> None:
-    """Add a message to its neighbour of the same side."""
-    if "tool_calls" in message:
-        last["tool_calls"] = [*last.get("tool_calls", ()), *message["tool_calls"]]
+def _marked(request: Request, marks: Marks, places: Sequence[tuple[int, int]]) -> Mapping[int, Json]:
+    """Return the messages with these marks, by their number on the wire."""
+    found: dict[int, Json] = {}
+    for number in marks:
+        if number < 0:
+            continue
+        first, end = number, number + 1
+        while places[first][1]:
+            first -= 1  # it is joined to the one before
+        while end < len(places) and places[end][1]:
+            end += 1
+        group: list[Json] = []
+        for each in range(first, end):
+            for message in _formed(request.messages[each], request.model, marks.get(each, frozenset())):
+                both = _joined(group[-1], message) if group else None
+                group[-1:] = [both[0]] if both else [*group[-1:], message]
+        found |= enumerate(group, places[first][0])
+    return found
+
+
+def _joined(first: Json, second: Json) -> tuple[Json, int] | None:
+    """Return two neighbours of one side as one message: many templates require the sides to alternate."""
+    if first["role"] != second["role"] or first["role"] == "tool":
+        return None
+    both = dict(first)
+    if "tool_calls" in second:
+        both["tool_calls"] = [*first.get("tool_calls", ()), *second["tool_calls"]]
     for field in ("reasoning_content", "reasoning"):
-        if field in message:
-            last[field] = last.get(field, "") + message[field]
-    if "reasoning_details" in message:
-        last["reasoning_details"] = [*last.get("reasoning_details", ()), *message["reasoning_details"]]
-    last["content"] = _content([*_blocks(last["content"]), *_blocks(message["content"])])
+        if field in second:
+            both[field] = first.get(field, "") + second[field]
+    if "reasoning_details" in second:
+        both["reasoning_details"] = [*first.get("reasoning_details", ()), *second["reasoning_details"]]
+    before = _blocks(first["content"])
+    both["content"] = _content([*before, *_blocks(second["content"])])
+    return both, 1 + len(before)
 
 
 def _blocks(content: Any) -> list[Json]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,6 +25,7 @@ from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.wire import UsedIds
 
 _LAST = "[DONE]"
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class OpenAIModel:
@@ -35,6 +37,7 @@ class OpenAIModel:
         self._key = key
         self._base_url = _with_version(base_url or PROVIDERS[KIND].url)
         self._used = UsedIds()
+        self._items, self._messages = responses_request.Former(), chat_request.Former()
         own = settings.name == KIND and PROVIDERS[KIND].owns(spec.id)
         self._responses = (settings.wire or ("responses" if own else "chat")) == "responses"
 
@@ -50,12 +53,12 @@ class OpenAIModel:
             for step in await self._compacted(request):
                 yield step
             return
-        wire, reply = self.wire(request), self._reply(request)
+        body, reply = self._body(request), self._reply(request)
         with self._translated(reply):
             path = "/responses" if self._responses else "/chat/completions"
             # Raw events cost a fraction of the SDK's typed ones, and keep fields that servers add.
             async with (
-                closing(await self._post(path, {**wire, "stream": True}, stream=True)) as response,
+                closing(await self._post(path, stream=True, content=body)) as response,
                 closing(self._events(response)) as stream,
             ):
                 async for data in stream:
@@ -69,7 +72,9 @@ class OpenAIModel:
         if not self._responses:
             raise ModelError("This wire format has no compaction.", "not_found")
         with self._translated(self._reply(request)):
-            answer = await self._post("/responses/compact", responses_request.compacted(request, self._settings))
+            wire = responses_request.compacted(request, self._settings)
+            extra = wire.pop("extra_body", None)
+            answer = await self._post("/responses/compact", {"extra_json": extra}, body=wire)
             try:
                 return list(responses_reply.compacted(answer.json(), self._spec.id))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -86,7 +91,7 @@ class OpenAIModel:
         wire = responses_request.countable(self.wire(request))
         try:
             with self._translated(self._reply(request)):
-                answer = await self._post("/responses/input_tokens", wire)
+                answer = await self._post("/responses/input_tokens", body=wire)
                 return int(answer.json()["input_tokens"])
         except (ModelError, TypeError, ValueError, KeyError) as error:
             if isinstance(error, ModelError) and error.cause == "not_found":
@@ -110,13 +115,18 @@ class OpenAIModel:
             else chat_reply.Reply(self._used.of(request))
         )
 
-    async def _post(self, path: str, wire: dict[str, Any], *, stream: bool = False) -> Any:
+    def _body(self, request: Request) -> bytes:
+        """Return the body of a streaming request: the SDK would copy and encode the whole history for each."""
+        if self._responses:
+            return responses_request.to_body(request, self._settings, self._items)
+        return chat_request.to_body(request, self._settings, self._messages)
+
+    async def _post(self, path: str, options: Mapping[str, Any] = _NONE, *, stream: bool = False, **sent: Any) -> Any:
         """Return the SDK's response to a request. Its typed methods would import hundreds of unneeded models."""
         import httpx2
 
-        body = {name: value for name, value in wire.items() if name != "extra_body"}
-        options = {"extra_json": wire.get("extra_body"), "security": {"bearer_auth": True}} | self._unauthorized
-        return await self._client.post(path, cast_to=httpx2.Response, body=body, options=options, stream=stream)
+        merged = {**options, "security": {"bearer_auth": True}, **self._unauthorized}
+        return await self._client.post(path, cast_to=httpx2.Response, options=merged, stream=stream, **sent)
 
     async def _events(self, response: Any) -> AsyncIterator[str]:
         """Yield the JSON of each event of a reply.

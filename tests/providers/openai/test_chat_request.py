@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from agentcli.core.message import Thinking
-from agentcli.core.model import Breakpoint
+from agentcli.core.model import Breakpoint, RequestMessage
 from agentcli.providers.capabilities import reduced
 from agentcli.providers.catalog import spec
 from agentcli.providers.openai import chat_request
 from agentcli.providers.settings import BUILT_IN, ProviderSettings
 from tests.providers.hearing import answers, reply_turn, request
 from tests.providers.test_openai import CALL, ROUTED, chat
+from tests.stories.providers.test_any_history import COUNTS, TURNS
 
 
 def test_ids_of_other_vendors_fit_and_stay_apart() -> None:
@@ -65,3 +71,19 @@ def test_no_other_model_and_no_gateway_that_refuses_marks_gets_one() -> None:
     assert "cache_control" not in str(chat_request.to_wire(refused, BUILT_IN["openrouter"]))
     off = replace(BUILT_IN["openrouter"], caching=False)
     assert "cache_control" not in str(chat_request.to_wire(request(spec(ROUTED), "hi", breakpoints=marks), off))
+
+
+@pytest.mark.full
+@settings(max_examples=150)
+@given(TURNS, TURNS, COUNTS, st.sets(st.integers(0, 8), max_size=3), st.sampled_from([ROUTED, "ollama/qwen3", "luna"]))
+def test_a_body_that_went_on_from_the_former_one_is_that_of_the_whole_request(
+    turns: list[RequestMessage], others: list[RequestMessage], counts: list[int], marked: set[int], name: str
+) -> None:
+    model, former = spec(name), chat_request.Former()
+    for count in counts:
+        messages = (*turns[:count], *others[: count % 2])
+        marks = tuple(Breakpoint(number - 1) for number in sorted(marked) if number <= len(messages))
+        asked = request(model, *messages, breakpoints=marks)
+        body = chat_request.to_body(asked, BUILT_IN[model.provider], former)
+        assert body == chat_request.to_body(asked, BUILT_IN[model.provider], chat_request.Former())
+        assert json.loads(body) == {**chat_request.to_wire(asked, BUILT_IN[model.provider]), "stream": True}

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from agentcli.context.invariants import repair
 from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import Breakpoint, RequestMessage
+from agentcli.providers.arguments import BARE
 from agentcli.providers.catalog import spec
 from agentcli.providers.scripted.model import say
 from agentcli.providers.wire import UsedIds
@@ -20,7 +21,7 @@ from tests.tables import each_row
 
 TEXTS = st.sampled_from(["", " ", "words", "日本語", "half \ud800", "x" * 500])
 IDS = st.sampled_from(["call_1", "call_2", "toolu_x", "a.b:c", "ü", "y" * 80])
-INPUTS = st.sampled_from([{}, {"file_path": "a"}, {"deep": [{"a": None}]}, {"bad": "\udfff"}])
+INPUTS = st.sampled_from([{}, {"file_path": "a"}, {"deep": [{"a": None}]}, {"bad": "\udfff"}, {BARE: "+a"}])
 GOOGLE = {"google": {"thought_signature": "c2lnbmF0dXJl"}}
 OPENAI = st.sampled_from(
     [
