@@ -174,6 +174,8 @@ _END_MARKS = (
 _RESULT = r"\s*(?:<(?:\w+:)?(?:tool_response|function_results|tool_result|result)>|\[TOOL_RESULTS\]|<\|start\|>functions|Observation:)"
 """A result that a model invents after its call: nothing from there on is its own."""
 _FENCE = r"(?ms)^ {0,3}(?P<ticks>`{3,}|~{3,}).*?(?:^ {0,3}(?P=ticks)|\Z)|`[^`\n]+`"
+_OPEN_BLOCK = r"(?s)<(?P<block>pre|code|blockquote)\b[^>]*>(?!.*</(?P=block)>)"
+"""An element of HTML that holds quoted text and is still open."""
 _LONE_FENCE = r"(?s)\s*```(?:json|tool_call|xml|patch|diff)?\s*\n(?P<inside>(?:(?!```).)*?)\n?```\s*"
 _ARGUMENTS = ("arguments", "parameters", "input", "args", "tool_input", "params")
 _NAMES = ("name", "tool_name", "tool", "function", "recipient_name", "action")
@@ -207,10 +209,14 @@ def opens_call(text: str, task: str = "") -> bool:
 
 
 def _quoted(text: str, at: int, task: str) -> bool:
-    """Return True if the mark at a position is in a fence, or is only mentioned.
+    """Return True if the mark at a position is in a block of quoted text, or is only mentioned.
 
     The reply or the task mentions it elsewhere.
     """
+    before = text[text.rfind("\n", 0, at) + 1 : at]
+    indented = text[:at].strip() and re.fullmatch(r"(?: {4}|\t)\s*", before)
+    if indented or re.match(r"\s*>\s", before) or re.search(_OPEN_BLOCK, text[:at]):
+        return True
     mark = re.match(r"\s*(\W*\w+[=:]?)", text[at:])
     mentioned = mark is not None and (mark[1] in task or mark[1] in text[:at])
     return mentioned or any(match.start() < at < match.end() for match in re.finditer(_FENCE, text))

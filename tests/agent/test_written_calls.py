@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,20 @@ def test_what_a_reply_says_before_the_call_stays(name: str, tmp_path: Path) -> N
     say_to(session, "go")
     reply = messages(session)[1]
     assert (reply.text, [call.name for call in reply.calls], reply.stop) == ("I look at `a.txt`.", ["read"], "tool_use")
+
+
+QUOTED = {
+    "an indented block": lambda text: "\n".join(f"    {line}" for line in text.split("\n")),
+    "a block quote": lambda text: "\n".join(f"> {line}" for line in text.split("\n")),
+    "HTML": lambda text: f"<pre>\n{text}\n</pre>",
+}
+
+
+@pytest.mark.parametrize("name", WITH_PROSE)
+@pytest.mark.parametrize("quote", QUOTED.values(), ids=QUOTED)
+def test_a_call_in_a_block_of_quoted_text_is_text(name: str, quote: Callable[[str], str], tmp_path: Path) -> None:
+    calls, _, steps = called(tmp_path, f"A call looks like this:\n\n{quote(FORMS[name])}")
+    assert ([call.name for call in calls], steps) == ([], 1)
 
 
 def test_several_calls_and_a_made_up_result_are_the_calls_alone(tmp_path: Path) -> None:
