@@ -7,6 +7,7 @@ done.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 
 from agentcli.core.dataclass import dataclass
@@ -26,51 +27,68 @@ class Language:
 _VERBS = (
     "fix|repair|correct|change|modify|update|upgrade|bump|add|implement|remove|delete|drop|rename|move|replace|refactor|rewrite|"
     "convert|migrate|port|extract|split|extend|improve|optimi[sz]e|clean up|introduce|apply|resolve|solve|enable|disable|wire|"
-    "integrate|adjust|handle|support|edit|revert|undo|commit|insert|append|simplify|install|set up|finish|complete|debug|make (?:it|the|all|this|that|these|those|them|both|every)|get .+ to pass"
+    "integrate|adjust|handle|support|edit|revert|undo|commit|insert|append|simplify|install|set up|finish|complete|debug|swap|port|downgrade|"
+    r"make (?:it|the|all|this|that|these|those|them|both|every|sure|[\w./`]*(?:\(\)`?|`|\.\w+) \w+)|(?:get|bring) .+ (?:to pass|green|working|running|in(?:to)? line|up to date)|get rid of|(?:sort|take care of|deal with|look after) (?:it|this|that|them)\b"
 )
-_ARTEFACT = r"(?:[^.!?\n]*?(?:`|\w/\w|\w\.\w{1,4}\b|\b(?:tests?|files?|scripts?|functions?|class|modules?|endpoints?|methods?|commands?|components?)\b))"
+_PROSE = (
+    r"(?:summar|r[ée]sum|riassunt|samenvat|zusammenf|sammanfatt|streszcz|rezumat|report|bericht|rapport|informe|relat|plan\b|plano\b|piano\b|list|overview|übersicht|overzicht|table\b|diagram|outline|"
+    r"review|expla|erklär|expli|spieg|descri|beschr|haiku|poem|gedicht|mail|message|nachricht|mensaj|answer|antwort|draft|entwurf|propos|vorschlag|release note|essay|analy|anály|анализ|"
+    r"отчёт|отчет|резюме|список|план\b|обзор|описани)"
+)
+"""Beginnings of nouns for what a reply itself is."""
+_OBJECT = rf"(?!\W+(?:\w+\W+){{0,3}}?{_PROSE})"
+"""Follows a verb such as `write`: the object is no text that the reply can be."""
+_ARTEFACT = rf"{_OBJECT}(?:(?:(?!\b(?:of|about)\b)[^.!?\n])*?(?:`|\w/\w|\w\.\w{{1,4}}\b|\b(?:tests?|files?|scripts?|functions?|class|modules?|endpoints?|methods?|commands?|components?|docstrings?|readme|changelog|migrations?)\b))"
 LANGUAGES = {
     "English": Language(
         rf"(?:(?:please|kindly|now|then|also|next|first|and|so|ok|okay|yes|yeah|just|instead|can you|could you|would you|will you|you (?:should|must|need to|have to)|"
         rf"we (?:should|must|need to)|let['’]?s|i(?:['’]d like| want| need) you to|i want to|go ahead and|try to|help me(?: to)?),?\s+)*"
-        rf"(?:(?:{_VERBS})\b|(?:write|create|make|build|generate|document)\b{_ARTEFACT})",
-        r"(?:(?:and|now|next|then|first|so|ok|okay|alright),?\s+)*(?:I(?:['’]ll| will| am going to|['’]m going to| need to)|let me|let['’]s)\b",
+        rf"(?:(?:{_VERBS})\b|(?:write|create|make|build|generate|document)\b{_ARTEFACT})|(?:the\s+)?[\w.`/]+(?:\(\)`?|`|\.\w+)\s+(?:should|must|has to|needs to|shall)\s",
+        r"(?:(?:and|now|next|then|first|so|ok|okay|alright),?\s+)*(?:I(?:['’]ll| will| am going to|['’]m going to| need to)|let me(?! know\b)|let['’]s)\b",
     ),
     "German": Language(
-        r"(?:bitte\s+)?(?:behebe?|repariere|korrigiere|ändere|änder|ergänze|füge?|implementiere|entferne|lösche|ersetze|benenne|verschiebe|"
-        r"aktualisiere|erweitere|verbessere|passe?|baue?|schreibe?|erstelle|mach|sorge)\b|(?:kannst|könntest|würdest) du\b.*\b\w+(?:n|en)\s*$",
-        r"ich werde\b|lass(?:en sie|t)? (?:mich|uns)\b|(?:jetzt|nun|gleich|zuerst|dann|als nächstes) \w+e ich\b|ich \w+e?\b.*\b(?:jetzt|nun|gleich|als nächstes)\b",
+        r"(?:bitte\s+)?(?:behebe?|repariere?|korrigiere?|ändere|änder|ergänze?|füge?|implementiere?|entferne?|lösche?|ersetze?|benenne?|verschiebe?|"
+        r"aktualisiere?|erweitere?|verbessere?|passe?|bau(?:e|t)?|sorge?|räume? .+ auf|kümmer[en]? dich|bring\w* .+ in ordnung)\b|"
+        rf"(?:bitte\s+)?(?:schreibe?|erstelle?|mache?)\b{_OBJECT}|(?:kannst|könntest|würdest) du\b.*\b\w+(?:n|en)\s*$",
+        r"ich werde\b|lass(?:en sie|t)? (?:mich|uns)\b|(?:jetzt|nun|gleich|zuerst|dann|als nächstes) \w+e ich\b|(?:ich|das) (?!würde|könnte|sollte|empfehle|rate)\w+e?\b.*\b(?:jetzt|nun|gleich|als nächstes)\b",
     ),
     "French": Language(
         r"(?:merci de\s+|peux-tu\s+|pouvez-vous\s+|il faut\s+)?(?:corrige[rz]?|répare[rz]?|modifie[rz]?|change[rz]?|ajoute[rz]?|implémente[rz]?|"
-        r"supprime[rz]?|remplace[rz]?|renomme[rz]?|crée[rz]?|écri(?:s|re|vez)|met(?:s|tre|tez)|fai(?:s|re|tes))\b",
+        r"supprime[rz]?|remplace[rz]?|renomme[rz]?|met(?:s|tre|tez))\b|"
+        rf"(?:merci de\s+|peux-tu\s+|pouvez-vous\s+|il faut\s+)?(?:crée[rz]?|écri(?:s|re|vez)|fai(?:s|re|tes))\b{_OBJECT}|.*,\s*(?:corrige|répare|change|modifie|remplace)[rz]?-l",
         r"(?:(?:maintenant|ensuite|d['’]abord),? )?(?:je vais\b|laisse[zs]?-moi\b|je m['’]en (?:occupe|charge)\b)|je \w+ (?:ça |cela )?(?:maintenant|tout de suite)",
     ),
     "Spanish": Language(
         r"(?:por favor,?\s+|puedes\s+|podrías\s+|hay que\s+)?(?:corrig(?:e|ir)|arregl(?:a|ar)|repar(?:a|ar)|modific(?:a|ar)|cambi(?:a|ar)|añad(?:e|ir)|"
-        r"agreg(?:a|ar)|implement(?:a|ar)|elimin(?:a|ar)|borr(?:a|ar)|reemplaz(?:a|ar)|renombr(?:a|ar)|cre(?:a|ar)|escrib(?:e|ir)|actualiz(?:a|ar)|haz|hacer)\b",
+        r"agreg(?:a|ar)|implement(?:a|ar)|elimin(?:a|ar)|borr(?:a|ar)|reemplaz(?:a|ar)|renombr(?:a|ar)|actualiz(?:a|ar)|ajust(?:a|ar)|(?:corrígel|arréglal|ajústal|cámbial|repáral)[oa]s?)\b|"
+        rf"(?:por favor,?\s+|puedes\s+|podrías\s+|hay que\s+)?(?:cre(?:a|ar)|escrib(?:e|ir)|haz|hacer)\b{_OBJECT}",
         r"(?:ahora |luego |primero )?(?:voy a|vamos a|déja(?:me|nme)|permíteme|procedo a)\b|(?:ahora|enseguida) (?:lo|la|mismo)\b",
     ),
     "Portuguese": Language(
         r"(?:por favor,?\s+|você pode\s+)?(?:corrij?a|corrigir|conserte|consertar|modifique|mude|mudar|adicion(?:e|ar)|implement(?:e|ar)|remov(?:a|er)|"
-        r"apag(?:ue|ar)|substitu(?:a|ir)|renomei?e|cri(?:e|ar)|escrev(?:a|er)|atualiz(?:e|ar)|faça)\b",
+        r"apag(?:ue|ar)|substitu(?:a|ir)|renomei?e|troque|atualiz(?:e|ar)|ajuste|arrume)\b|(?:por favor,?\s+|você pode\s+)?"
+        rf"(?:cri(?:e|ar)|escrev(?:a|er)|faça)\b{_OBJECT}",
         r"(?:agora |depois |primeiro )?(?:vou|vamos|deixe?-me|irei)\b",
     ),
     "Italian": Language(
         r"(?:per favore,?\s+|puoi\s+)?(?:corregg(?:i|ere)|sistema(?:re)?|ripara(?:re)?|modifica(?:re)?|cambia(?:re)?|aggiung(?:i|ere)|implementa(?:re)?|"
-        r"rimuov(?:i|ere)|elimina(?:re)?|sostitui(?:sci|re)|rinomina(?:re)?|crea(?:re)?|scriv(?:i|ere)|aggiorna(?:re)?)\b",
+        r"rimuov(?:i|ere)|elimina(?:re)?|sostitui(?:sci|re)|rinomina(?:re)?|aggiorna(?:re)?|mettil[oaie] a posto)\b|"
+        rf"(?:per favore,?\s+|puoi\s+)?(?:crea(?:re)?|scriv(?:i|ere))\b{_OBJECT}",
         r"(?:ora |adesso |poi |prima )?(?:sto per|procedo|lascia(?:mi|temi)|vado a|\w+(?:erò|irò)|(?:lo |la )?\w+o subito)\b|(?:ora|adesso) (?:lo |la )?\w+o\b",
     ),
     "Dutch": Language(
-        r"(?:kun je\s+|graag\s+)?(?:repareer|herstel|corrigeer|wijzig|verander|voeg|implementeer|verwijder|vervang|hernoem|maak|schrijf|werk)\b",
+        r"(?:kun je\s+|graag\s+)?(?:repareer|herstel|corrigeer|wijzig|verander|voeg|implementeer|verwijder|vervang|hernoem|werk|los .+ op)\b|"
+        rf"(?:kun je\s+|graag\s+)?(?:maak|schrijf)\b{_OBJECT}",
         r"ik (?:ga|zal)\b|laat me\b|(?:nu|daarna|eerst) \w+ ik\b",
     ),
     "Polish": Language(
-        r"(?:proszę\s+)?(?:napraw|popraw|zmień|dodaj|zaimplementuj|usuń|zastąp|zaktualizuj|stwórz|utwórz|napisz|przenieś)\w*",
+        r"(?:proszę\s+)?(?:napraw|popraw|zmień|dodaj|zaimplementuj|usuń|zastąp|zaktualizuj|przenieś|dopisz)\w*|"
+        rf"(?:proszę\s+)?(?:stwórz|utwórz|napisz)\w*{_OBJECT}",
         r"(?:teraz|zaraz|następnie|najpierw) \w+(?:ę|am|em)\b|pozwól\w*",
     ),
     "Russian": Language(
-        r"(?:пожалуйста,?\s+)?(?:исправь|почини|измени|поменяй|добавь|реализуй|удали|замени|переименуй|обнови|создай|напиши|сделай|перенеси)\w*",
+        r"(?:пожалуйста,?\s+)?(?:исправь|почини|измени|поменяй|добавь|реализуй|удали|замени|переименуй|обнови|перенеси)\w*|"
+        rf"(?:пожалуйста,?\s+)?(?:создай|напиши|сделай)\w*{_OBJECT}",
         r"(?:сейчас|теперь|затем|далее|сначала),? (?:я )?\w+(?:ю|у|усь|юсь)\b|я (?:сейчас|теперь)\b|давай(?:те)?\b|позвольте\b",
     ),
     "Turkish": Language(
@@ -78,24 +96,83 @@ LANGUAGES = {
         r"(?:şimdi|önce|sonra)\b.*\w+(?:ceğim|cağım|ıyorum|iyorum|uyorum|üyorum)$",
     ),
     "Chinese": Language(
-        r".*?(?:修复|修正|修改|改正|改成|更改|添加|增加|新增|实现|删除|移除|替换|重命名|重构|更新|创建|编写|优化|升级)",
+        r"(?!.*[ぁ-ヿ])(?:(?!解释|说明|总结|介绍|分析|列出|告诉|描述|评审|审查|为什么|哪些).)*?"
+        r"(?:修复|修正|修改|改正|改成|更改|添加|增加|新增|实现|删除|移除|替换|重命名|重构|更新|创建|编写|优化|升级|修一下|改一下|修好|改为)",
         r"(?:好的?[，,。]?)?(?:现在|接下来|然后|首先|下一步|马上)?[，,]?(?:我(?:将|会|来|要|现在|先|这就|马上|接下来)|让我|我们来)",
     ),
     "Japanese": Language(
-        r".*(?:修正|追加|変更|実装|削除|作成|更新|置き換え|直し|書き換え|リファクタ\w*)(?:し|て|を|く|せよ|する|$)",
+        r".*(?:修正|追加|変更|実装|削除|作成|更新|置き換え|直し|変え|書き換え|加え|消し|リファクタ\w*)(?:し|て|を|く|せよ|する|$)(?!\S*(?:教え|説明|要約|見せ))",
         r"(?:では|それでは|次に|まず|これから|今から|今|すぐに?)[、,]?.*(?:ます|ましょう)$|.*(?:修正|追加|変更|実装|作成|削除|対応|実行)(?:して(?:いき)?|し)ます$",
     ),
     "Korean": Language(
-        r".*(?:수정|추가|변경|구현|삭제|작성|생성|제거|고쳐|바꿔|업데이트|리팩터링)",
+        r".*(?:수정|추가|변경|구현|삭제|작성|생성|제거|고쳐|바꿔|업데이트|리팩터링)(?!.*(?:알려|설명|보여|요약|검토))",
         r".*(?:겠습니다|할게요|볼게요|하겠어요)$",
+    ),
+    "Swedish, Danish, Norwegian": Language(
+        r"(?:vänligen\s+|snälla\s+|kan du\s+|venligst\s+|vennligst\s+)?(?:rätta|fixa|laga|åtgärda|ändra|lägg till|ta bort|radera|ersätt|uppdatera|implementera|byt|flytta|"
+        r"ret|reparer|rediger|ændr\w*|tilføj|fjern|slet|erstat|opdat[eé]r|omdøb|flyt|implementer|rett|fiks|endre|legg til|slett|oppdater|bytt)\b",
+        r"(?:nu|nå|först|sedan|nästa|härnäst|derefter|dernæst|så) \w+ (?:jag|jeg)\b|(?:jag|jeg) (?:ska|kommer att|skal|vil|fixar|retter)\b|(?:låt|lad|la) (?:mig|meg)\b",
+    ),
+    "Finnish": Language(
+        r"(?:voitko\s+)?(?:korjaa|muuta|lisää|poista|korvaa|päivitä|toteuta|nimeä|siirrä|vaihda)\b",
+        r"(?:nyt|seuraavaksi|ensin) \w+n\b|\w+n (?:sen |ne |tämän )?(?:nyt|seuraavaksi|heti)\b",
+    ),
+    "Czech, Slovak": Language(
+        r"(?:prosím,?\s+)?(?:oprav|uprav|změň|zmeň|přidej|pridaj|odstraň|odstráň|smaž|vymaž|nahraď|přejmenuj|premenuj|aktualizuj|implementuj|přesuň|presuň|doplň)\w*",
+        r"(?:teď|nyní|teraz|hned|nejdřív|najprv|poté) (?:to |se |sa |ho )*\w+(?:ím|u|m)\b",
+    ),
+    "Ukrainian": Language(
+        r"(?:будь ласка,?\s+)?(?:виправ|полагодь|зміни|додай|реалізуй|видали|прибери|заміни|перейменуй|онови|перенеси)\w*",
+        r"(?:зараз|тепер|далі|спочатку),? (?:я )?\w+(?:ю|у|уся|юся|мо)\b",
+    ),
+    "Romanian": Language(
+        r"(?:te rog,?\s+)?(?:repară|corectează|modifică|schimbă|adaugă|șterge|elimină|înlocuiește|redenumește|actualizează|implementează|mută)\b",
+        r"(?:acum |apoi |întâi )?(?:voi|o să|lasă-mă)\b",
+    ),
+    "Hungarian": Language(
+        r"(?:kérlek,?\s+)?(?:javíts\w*|módosíts\w*|változtas\w*|adj hozzá|add hozzá|töröld|távolíts\w*|cseréld|nevezd|frissíts\w*|valósíts\w*)",
+        r"(?:most|először|ezután) \w+(?:om|em|öm|ok|ek|ök)\b",
+    ),
+    "Greek": Language(
+        r"(?:παρακαλώ,?\s+)?(?:διόρθωσε|διορθώστε|άλλαξε|αλλάξτε|πρόσθεσε|προσθέστε|αφαίρεσε|διάγραψε|αντικατάστησε|μετονόμασε|ενημέρωσε|υλοποίησε)\b",
+        r"(?:τώρα |μετά |πρώτα )?θα\b",
+    ),
+    "Hebrew": Language(
+        r"(?:בבקשה,?\s+)?(?:תקן|תקני|תקנו|שנה|שני|הוסף|הוסיפי|הסר|מחק|החלף|עדכן|ממש|העבר)\b",
+        r"(?:עכשיו|כעת) אני\b|אני (?:עומד|אתקן|אשנה)\w*",
+    ),
+    "Arabic": Language(
+        r"(?:من فضلك،?\s+|رجاءً?،?\s+)?(?:أصلح|اصلح|صحح|صحّح|عدّل|عدل|غيّر|غير اسم|أضف|اضف|احذف|أزل|استبدل|حدّث|حدث|نفّذ|انقل)\b",
+        r"(?:الآن )?(?:سأ\w+|سوف|دعني)\b",
+    ),
+    "Persian": Language(
+        r".*(?:درست|اصلاح|اضافه|حذف|عوض|جایگزین|تعمیر|به‌روز|پیاده‌سازی) ?(?:کن|کنید|بکن)\b|.*تغییر (?:بده|دهید)\b",
+        r"(?:الان|اکنون) .*(?:می‌کنم|خواهم)",
+    ),
+    "Hindi": Language(
+        r".*(?:ठीक|सही|जोड़|हटा|बदल|अपडेट|लागू|सुधार)\S*(?:\s+(?:कर|दे)\S*)?\s*$|.*(?:नाम|कोड) .* (?:कर दो|करो|कीजिए|रख दो)\s*$",
+        r".*(?:करता हूँ|करती हूँ|करूँगा|करूँगी|करने जा रहा हूँ)\s*$",
+    ),
+    "Indonesian, Malay": Language(
+        r"(?:tolong\s+|mohon\s+|silakan\s+)?(?:perbaiki|betulkan|ubah|ganti|tambah(?:kan)?|hapus|buang|perbarui|kemas ?kini|implementasikan|pindahkan)\b",
+        r"(?:sekarang |lalu |pertama )?(?:saya akan|biar saya|mari kita)\b",
+    ),
+    "Vietnamese": Language(
+        r"(?:hãy\s+|vui lòng\s+|làm ơn\s+)?(?:sửa|thêm|xóa|xoá|đổi|thay|cập nhật|triển khai|chuyển|bổ sung)\b",
+        r"(?:bây giờ |tiếp theo |trước tiên )?(?:tôi|mình|em) sẽ\b|để (?:tôi|mình)\b",
+    ),
+    "Thai": Language(
+        r"\s*(?:ช่วย|โปรด|กรุณา)?\s*(?:แก้(?!ว)|เพิ่ม|ลบ|เปลี่ยน|ปรับ|อัปเดต|แทนที่|ย้าย)",
+        r".*(?:ผม|ฉัน|เรา)?จะ.*(?:เดี๋ยวนี้|ต่อไป|ตอนนี้)",
     ),
 }
 """How texts order and announce changes, by language."""
 
-_CLAUSE = r"[.!?:;。！？；：]+(?=\s|$|[^\x00-\x7f])|\n+|,?\s+(?:and|und|et|y|e|en)\s+(?=\w)"
+_CLAUSE = r"[.!?:;。！？；：।؟؛]+(?=\s|$|[^\x00-\x7f])"
+_CONJUNCTION = r",?\s+(?:and|then|und|dann|et|puis|y|luego|e|poi|en)\s+(?=\w)"
 _MARKER = r"[\s*_#>\"'(¿¡]*(?:[-+•]\s+)?(?:\d+[.)]\s*)?(?:\[[ x]\]\s*)?[*_\"'(]*"
 _LOOK_ONLY = r"(?i)\b(?:do not|don['’]t|without) (?:chang|edit|modif|writ|touch|fix|implement)\w* (?:anything|any (?:code|files?|thing)|(?:the )?(?:code|files?))\b|\bread[- ]only\b"
-_SENTENCE_END = r"(?<=[.!?…])[\"')\]*_]*\s+|(?<=[。！？])|\n+"
+_SENTENCE_END = r"(?<=[.!?…।؟])[\"')\]*_]*\s+|(?<=[。！？])|\n+"
 _TO_A_PERSON = r"(?i)\byou(?:['’]\w+)?\b"
 """A sentence that addresses a person (`Let me know if you …`, `I'll leave that to you`).
 
@@ -108,19 +185,45 @@ _SPOKEN = 2
 _READ = 2_000
 """Characters read of each of these paragraphs."""
 _MATERIAL = r"(?ms)^[^\S\n]*```.*?(?:^[^\S\n]*```|\Z)|^[^\S\n]*(?:[>|<{}+@]|-{2,}|[-+](?:\t| {2,})|\d+[→\t:]).*?$"
-"""Lines of a longer task that nobody speaks: code, quotes, tables, differences, numbered lines of files."""
+"""Lines of a task that nobody speaks: code, quotes, tables, differences, numbered lines of files."""
+
+
+_QUOTED = r"(?<!\w)(?:\"[^\"\n]*\s[^\"\n]*\"|'[^'\n]*\s[^'\n]*'(?!\w)|“[^”\n]*\s[^”\n]*”|„[^“\n]*\s[^“\n]*“|«[^»\n]*\s[^»\n]*»)"
+"""Several words in quotation marks."""
+_LATER = r",\s+(?=\w+\s+(?!or\b|oder\b|ou\b|o\b)\w)"
+"""A comma before a clause that can order something (`In cart.py, fix the total`): the verb has an object."""
+_INFORMS = (
+    r"(?i)[\W_]*(?:(?:please|can you|could you|bitte),?\s+)*(?:tell|explain|describe|rate|translate|review|summari[sz]e|compare|list|show|say|answer|given|consider|what|why|how|which|who|when|where|whether|"
+    r"is|are|does|did|do you|erklär\w*|beschreib\w*|übersetze?|nenne?|zeige?|explique[rz]?|décri\w+|tradui\w+|explica|traduce|spiega|traduci)\b"
+)
+"""Asks for an answer: what follows after a comma or colon is its subject."""
+_NEGATED = r"(?i)\s+(?:not|never|nicht|kein\w*|pas|niet|geen|inte|ikke|não)\b"
 
 
 def orders_change(task: str) -> bool:
     """Return True if a task asks for a change."""
-    said = task if len(task) <= _WHOLE else _spoken(task)
+    said = _unquoted(task) if len(task) <= _WHOLE else _spoken(task)
     if re.search(_LOOK_ONLY, said):
         return False
     pattern = _any("orders")
-    clauses = [clause for clause in re.split(_CLAUSE, said) if clause.strip()]
+    clauses = list(_clauses(said))
     orders = [bool(pattern.match(clause)) for clause in clauses]
-    asks = said.rstrip().endswith(("?", "？"))
+    asks = said.rstrip().endswith(("?", "？", "؟", "\u037e"))
     return any(orders) and not (asks and not orders[-1])
+
+
+def _clauses(said: str) -> Iterator[str]:
+    """Yield the clauses that may order something. A sentence that asks for an answer is one, except at its conjunctions."""
+    for line in filter(str.strip, re.split(r"\n+|(?<=[.!?;])\s+", said)):
+        marks = r"(?!)" if re.match(_INFORMS, line) else rf"{_CLAUSE}|{_LATER}"
+        between = rf"{marks}|{_CONJUNCTION}"
+        yield from (clause for clause in re.split(between, line) if clause.strip())
+
+
+def _unquoted(task: str) -> str:
+    """Return a task without the code and the sentences that it quotes, unless it consists of them."""
+    plain = re.sub(_QUOTED, "", re.sub(_MATERIAL, "", task))
+    return plain if any(letter.isalpha() for letter in plain) else task
 
 
 def _spoken(task: str) -> str:
@@ -152,8 +255,9 @@ def _last_said(text: str) -> str:
 
 
 def _announces(sentence: str) -> bool:
-    said = sentence.strip().lstrip("*_#>- ").rstrip(" .!…。！*_")
-    return _any("announces").match(said) is not None and re.search(_TO_A_PERSON, said) is None
+    said = sentence.strip().lstrip("*_#>- ").rstrip(" .!…。！।*_")
+    step = _any("announces").match(said)
+    return step is not None and not re.match(_NEGATED, said[step.end() :]) and not re.search(_TO_A_PERSON, said)
 
 
 @cache
