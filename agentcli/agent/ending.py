@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from agentcli.agent.calls.call import Call, Run, Stage
 from agentcli.agent.claims import NO_RECEIPT, Receipt, claims
@@ -230,4 +231,9 @@ class DeedStage(Stage):
             or (call.decision is not None and call.decision.reads)
         )
         reads = known or (traits.effect not in ("write", "run") and not traits.behaviour.delegates)
-        deeds.acted = deeds.acted or not reads
+        deeds.acted = deeds.acted or not (reads or _changed_nothing(call.output.metadata))
+
+
+def _changed_nothing(metadata: Mapping[str, Any]) -> bool:
+    """Return True if an edit left its file as it was."""
+    return metadata.get("additions") == 0 == metadata.get("deletions") and not metadata.get("created")

@@ -199,6 +199,11 @@ def test_a_reading_command_is_no_deed_even_if_a_rule_allows_all_commands(tmp_pat
     assert ended(say_to(session, TASK)).ending == "incomplete"
 
 
+def test_an_edit_that_leaves_its_file_as_it_was_is_no_deed(tmp_path: Path) -> None:
+    same = call("write", file_path="cart.py", content="def price(n):\n    return n * 2\n")
+    assert run(tmp_path, [say("", READ), say("", same), say("Done.")])[0].ending == "incomplete"
+
+
 def test_a_plan_before_a_list_is_an_announcement_even_if_nothing_was_ordered(tmp_path: Path) -> None:
     script = [say("", READ), say("The factor is wrong. I need to:\n\n1. Halve it\n2. Add a test")]
     assert run(tmp_path, script, "The total is wrong.")[0].ending == "incomplete"
