@@ -334,7 +334,7 @@ def fitting(tools: Sequence[Tool], model: ModelSpec, settings: AgentSettings) ->
     return [
         tool
         for tool in tools
-        if offers(model.family, tool.name, names)
+        if offers(model.family, tool.name, names, freely=model.writes_freely)
         and not (small and tool.traits.behaviour.dispensable)
         and not tool.traits.behaviour.calls_tools
     ]

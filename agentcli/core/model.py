@@ -370,8 +370,11 @@ class Family:
     name: str
     ids: str = ""
     kinds: tuple[str, ...] = ()
-    instead: Mapping[str, str] = field(default_factory=dict)
-    """A tool that only this family gets, and the tool that it replaces."""
+    instead: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """A tool that only this family gets, and the tools that it replaces.
+
+    For models that write it as JSON it replaces only the first: small ones often fail with it.
+    """
     without: tuple[str, ...] = ()
     """Tools that it does not get.
 
@@ -407,7 +410,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         "GPT",
         r"\bgpt\b|codex|\bo[1-9]\b|chatgpt",
-        instead={"apply_patch": "multi_edit"},
+        instead={"apply_patch": ("multi_edit", "edit")},
         freeform=r"^(?!.*oss).*(?:\bgpt-?(?:[5-9]|\d\d)|codex)",
         prompt="system-gpt.md",
     ),
@@ -420,10 +423,13 @@ def family_of(kind: str, model: str) -> Family:
     return next((family for family in FAMILIES if family.has(kind, model)), OTHER)
 
 
-def offers(family: Family, tool: str, available: frozenset[str]) -> bool:
-    """Return True if a family gets one of the available tools."""
+def offers(family: Family, tool: str, available: frozenset[str], *, freely: bool = False) -> bool:
+    """Return True if a model of a family gets one of the available tools. `freely` is its `writes_freely`."""
     if tool in family.without:
         return False
     if tool in _OWN_TOOLS:
         return tool in family.instead
-    return all(left != tool or own not in available for own, left in family.instead.items())
+    replaced = (
+        name for own, left in family.instead.items() if own in available for name in left[: None if freely else 1]
+    )
+    return tool not in replaced

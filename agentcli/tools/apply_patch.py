@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from agentcli.core.tool import Subject, ToolContext, ToolOutput, Traits
 from agentcli.tools.entry import Entry
@@ -14,7 +14,15 @@ _NAMED = 3
 """Maximum files that a title lists."""
 
 
-async def apply_patch(ctx: ToolContext, call_id: str, input: str) -> ToolOutput:
+_FORMAT = (
+    "Between `*** Begin Patch` and `*** End Patch` stand sections: `*** Add File: path` with lines that begin with +, "
+    "`*** Delete File: path`, or `*** Update File: path`, perhaps `*** Move to: path`, and hunks: @@, then lines that "
+    "begin with a space (context), - or +."
+)
+"""Describes the format for models that do not get the grammar."""
+
+
+async def apply_patch(ctx: ToolContext, call_id: str, input: Annotated[str, _FORMAT]) -> ToolOutput:
     from agentcli.tools.lib.patching import apply
 
     return await asyncio.to_thread(apply, ctx, input)
@@ -40,18 +48,12 @@ def preview(ctx: ToolContext, given: Mapping[str, Any]) -> str:
 
 
 _GRAMMAR = r"""start: "*** Begin Patch" NL file+ "*** End Patch" NL?
-file: added | deleted | updated
-added: "*** Add File: " TEXT NL ("+" TEXT? NL)+
-deleted: "*** Delete File: " TEXT NL
-updated: "*** Update File: " TEXT NL moved? hunks?
-moved: "*** Move to: " TEXT NL
-hunks: (place | changed)+ ("*** End of File" NL)?
-place: "@@" (" " TEXT)? NL
-changed: /[-+ ]/ TEXT? NL
+file: "*** Add File: " TEXT NL ("+" TEXT? NL)+ | "*** Delete File: " TEXT NL | "*** Update File: " TEXT NL ("*** Move to: " TEXT NL)? (hunk+ ("*** End of File" NL)?)?
+hunk: ("@@" (" " TEXT)? | /[-+ ]/ TEXT?) NL
 TEXT: /[^\r\n]+/
 NL: /\n/
 """
-"""The format as a Lark grammar, with which a provider can constrain the model."""
+"""The format as a Lark grammar, with which a provider can constrain the model. Each character is in every request."""
 APPLY_PATCH = Entry(
     "apply_patch",
     apply_patch,

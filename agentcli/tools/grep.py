@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from agentcli.core.schema import WireName
+from agentcli.core.schema import Unlisted, WireName
 from agentcli.core.tool import Subject, ToolContext, ToolOutput, Traits
 from agentcli.tools.entry import Entry
 from agentcli.tools.glob import inside
@@ -20,7 +20,7 @@ async def grep(
     glob: str = "",
     output_mode: Literal["content", "files_with_matches", "count"] = "content",
     ignore_case: Annotated[bool, WireName("-i")] = False,
-    numbers: Annotated[bool, WireName("-n")] = True,
+    numbers: Annotated[bool, WireName("-n"), Unlisted()] = True,
     after: Annotated[int, WireName("-A")] = 0,
     before: Annotated[int, WireName("-B")] = 0,
     around: Annotated[int, WireName("-C")] = 0,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from agentcli.core.schema import WireName
+from agentcli.core.schema import Unlisted, WireName
 from agentcli.core.tool import Behaviour, ToolContext, ToolOutput, Traits
 from agentcli.tools.entry import Entry
 
@@ -14,12 +14,14 @@ async def recall(
     ctx: ToolContext,
     call_id: str,
     id: Annotated[str, "of a call or record"] = "",
-    pattern: Annotated[str, "words, other wordings after ` | `, or a regular expression; lower case ignores case"] = "",
+    pattern: Annotated[
+        str, "rare words, other wordings after ` | `, or a regular expression; lower case ignores case"
+    ] = "",
     role: Literal["user", "assistant", "input", "output", "summary"] | None = None,
     since: Annotated[int, WireName("from"), "first record"] = 1,
     until: Annotated[int, WireName("to")] = 0,
-    offset: int = 1,
-    limit: int = 0,
+    offset: Annotated[int, Unlisted()] = 1,
+    limit: Annotated[int, Unlisted()] = 0,
 ) -> ToolOutput:
     from agentcli.tools.lib.session_search import recalled
 

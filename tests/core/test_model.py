@@ -110,6 +110,11 @@ def test_the_newer_gpt_models_write_a_text_without_json(model: str, freely: bool
         ("GPT", "apply_patch", {"apply_patch", "multi_edit"}, True),
         ("GPT", "multi_edit", {"apply_patch", "multi_edit"}, False),
         ("GPT", "multi_edit", {"multi_edit"}, True),
+        ("GPT", "edit", {"apply_patch", "edit"}, True),
+        ("GPT freely", "edit", {"apply_patch", "edit"}, False),
+        ("GPT freely", "multi_edit", {"apply_patch", "multi_edit"}, False),
+        ("GPT freely", "edit", {"edit", "read"}, True),
+        ("Claude freely", "edit", {"apply_patch", "edit"}, True),
         ("GPT", "read", {"apply_patch", "read"}, True),
         ("Claude", "apply_patch", {"apply_patch", "multi_edit"}, False),
         ("Claude", "multi_edit", {"apply_patch", "multi_edit"}, True),
@@ -122,8 +127,8 @@ def test_the_newer_gpt_models_write_a_text_without_json(model: str, freely: bool
 def test_a_tool_of_one_family_takes_the_place_of_another_there_and_only_there(
     family: str, tool: str, available: set[str], offered: bool
 ) -> None:
-    [chosen] = [each for each in (*FAMILIES, OTHER) if each.name == family]
-    assert offers(chosen, tool, frozenset(available)) is offered
+    [chosen] = [each for each in (*FAMILIES, OTHER) if each.name == family.split()[0]]
+    assert offers(chosen, tool, frozenset(available), freely=family.endswith(" freely")) is offered
 
 
 def test_the_limits_of_requests_are_those_that_are_documented() -> None:

@@ -48,11 +48,11 @@ CONTRACT = {
 
 
 def test_every_tool_has_the_parameters_that_the_contract_names() -> None:
-    schemas = {tool.name: tool.schema.parameters for tool in tools(CONTRACT)}
+    schemas = {tool.name: tool.takes for tool in tools(CONTRACT)}
     assert set(schemas) == set(CONTRACT)
     for name, (required, optional) in CONTRACT.items():
         assert schemas[name].get("required", []) == required, name
-        assert sorted(schemas[name]["properties"]) == sorted([*required, *optional]), name
+        assert {*required, *optional} <= {*schemas[name]["properties"]} <= {*required, *optional, "wake_on"}, name
 
 
 def test_descriptions_and_schemas_together_stay_small() -> None:

@@ -59,5 +59,5 @@ def test_a_window_that_is_nearly_empty_is_drawn_with_its_share(program: Program)
         program.more = server.env
         with program.terminal("--set", "agent.titles=false", "-m", MODELS["anthropic"], "hi", columns=100) as t:
             t.until("Hello.", " in, ")
-            t.send("/context\r", until="usable (0.3%)")
+            t.send("/context\r", until="usable (0.2%)")
             t.until("▏█")
