@@ -14,10 +14,24 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tests.bench.imperfect import AGENTCLI, CLAUDE, CODEX, PI, SLIPS, Dialect, Imperfect, Slip, Task, tasks, with_slips
+from tests.bench.imperfect import (
+    AGENTCLI,
+    CLAUDE,
+    CODEX,
+    PI,
+    SCRIPT_SLIPS,
+    SCRIPTS,
+    SLIPS,
+    Dialect,
+    Imperfect,
+    Slip,
+    Task,
+    tasks,
+    with_slips,
+)
 from tests.bench.peers.endpoint import Endpoint
 from tests.bench.peers.programs import MODELS, PEERS, UNBOXED, Peer, Place
 from tests.loopback.plan import Wire
@@ -58,6 +72,15 @@ SIDES = (
 )  # fmt: skip
 
 
+def _with_scripts(side: Side, used: bool) -> Side:
+    """Return agentcli with the tool script offered, and perhaps used."""
+    return replace(
+        side,
+        dialect=SCRIPTS if used else AGENTCLI,
+        once=lambda prompt: (*side.once(prompt), "--set", "tools.scripts=on"),
+    )
+
+
 @dataclass(frozen=True)
 class Outcome:
     """One task by one program."""
@@ -77,9 +100,16 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--slips", type=int, default=3, help="slips in each task")
     parser.add_argument("--seed", type=int, default=0, help="another choice of slips")
     parser.add_argument("--only", default="", help="one slip, in each task")
+    parser.add_argument(
+        "--scripts",
+        choices=("offered", "used"),
+        help="agentcli with the tool script; used: it reads and runs in scripts",
+    )
     parser.add_argument("programs", nargs="*", metavar="PROGRAM")
     asked = parser.parse_args(arguments)
     sides = [side for side in SIDES if side.peer.program and (not asked.programs or side.program in asked.programs)]
+    if asked.scripts:
+        sides = [_with_scripts(side, asked.scripts == "used") for side in sides if side.dialect is AGENTCLI]
     found = {
         (side.program, side.wire): [*_outcomes(side, asked.tasks, asked.slips, asked.seed, asked.only)]
         for side in sides
@@ -107,7 +137,8 @@ def main(arguments: Sequence[str]) -> None:
 def _outcomes(side: Side, number: int, each: int, first: int, only: str) -> list[Outcome]:
     found = []
     for seed, task in enumerate(tasks()[:number]):
-        steps = with_slips(task, seed + 101 * first, each, raw=side.wire != "google")
+        slips = (*SCRIPT_SLIPS, *SLIPS) if side.dialect.by_script else SLIPS
+        steps = with_slips(task, seed + 101 * first, each, raw=side.wire != "google", slips=slips)
         if only:
             slip = next(one for one in SLIPS if one.name == only)
             at = next(

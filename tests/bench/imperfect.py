@@ -11,7 +11,7 @@ import json
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +38,12 @@ class Dialect:
     """True for a program that reads, edits and writes by commands."""
     listed: bool = False
     """True if an edit takes a list of replacements."""
+    by_script: bool = False
+    """True for a model that reads and runs in scripts of agentcli."""
 
 
 AGENTCLI = Dialect(("read", "file_path"), ("edit", "file_path", "old_string", "new_string"), ("write", "file_path", "content"), ("bash", "command"))  # fmt: skip
+SCRIPTS = replace(AGENTCLI, by_script=True)
 CLAUDE = Dialect(("Read", "file_path"), ("Edit", "file_path", "old_string", "new_string"), ("Write", "file_path", "content"), ("Bash", "command"))  # fmt: skip
 CODEX = Dialect(("exec_command", "cmd"), ("exec_command", "cmd", "", ""), ("exec_command", "cmd", ""), ("exec_command", "cmd"), by_shell=True)  # fmt: skip
 PI = Dialect(("read", "path"), ("edit", "path", "oldText", "newText"), ("write", "path", "content"), ("bash", "command"), listed=True)  # fmt: skip
@@ -74,6 +77,9 @@ def right(dialect: Dialect, action: Action, folder: Path, **other: str) -> ToolC
     """The right call of an action; `other` replaces its file or texts."""
     file, old, new = other.get("file", action.file), other.get("old", action.old), other.get("new", action.new)
     where = file if file.startswith(("/", "@", "~")) or dialect is not CLAUDE else str(folder / file)
+    if dialect.by_script and action.kind in ("read", "run"):
+        called = f"bash({action.command!r})" if action.kind == "run" else f"read({file!r})"
+        return ToolCall("", "script", {"code": f"print({called})"})
     if action.kind == "run":
         return ToolCall("", dialect.run[0], {dialect.run[1]: action.command})
     if dialect.by_shell:
@@ -234,6 +240,13 @@ SLIPS: Sequence[Slip] = (
     Slip("the same call again", 2, "read", lambda s: say("", s.right), r"(?i)made this call|same (?:call|result)|repeat|unchanged since|already", loops=True),
 )  # fmt: skip
 """The slips with their weights. Those of paths, blanks and lines have the rates of errors in 28,466 recorded calls; the others are guesses."""
+SCRIPT_SLIPS: Sequence[Slip] = (
+    Slip("open in a script", 4, "read", lambda s: say("", ToolCall("", "script", {"code": f"print(open({s.action.file!r}).read())"}))),
+    Slip("a process in a script", 2, "run", lambda s: say("", ToolCall("", "script", {"code": f"import subprocess\nprint(subprocess.run({s.action.command!r}, shell=True, capture_output=True, text=True).stdout)"}))),
+    Slip("nothing printed", 4, "read run", lambda s: say("", ToolCall("", "script", {"code": str(s.right.input["code"]).removeprefix("print(").removesuffix(")")}))),
+    Slip("the tool's own parameters in a script", 3, "read", lambda s: say("", ToolCall("", "script", {"code": f"print(read(file_path={s.action.file!r}, offset=1))"}))),
+)  # fmt: skip
+"""Slips of a model that writes scripts, with guessed weights."""
 
 
 @dataclass
@@ -439,11 +452,13 @@ def label(prices):
     return Task(name, before, after, prompt, actions)
 
 
-def with_slips(task: Task, seed: int, each: int, raw: bool) -> Sequence[tuple[Action, Slip | None]]:
+def with_slips(
+    task: Task, seed: int, each: int, raw: bool, slips: Sequence[Slip] = SLIPS
+) -> Sequence[tuple[Action, Slip | None]]:
     """The actions of a task, `each` of them with a slip, chosen by weight; the first slip goes through the table, so that none is left out."""
     chosen: dict[int, Slip] = {}
     draw = random.Random(seed)
-    usable = [slip for slip in SLIPS if raw or not slip.raw]
+    usable = [slip for slip in slips if raw or not slip.raw]
     wanted = [usable[(2 * seed) % len(usable)], usable[(2 * seed + 1) % len(usable)]]
     while len(chosen) < each:
         slip = wanted.pop(0) if wanted else draw.choices(usable, [one.weight for one in usable])[0]
