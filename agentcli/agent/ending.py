@@ -14,7 +14,7 @@ from agentcli.agent.calls.call import Call, Run, Stage
 from agentcli.agent.claims import NO_RECEIPT, Receipt, claims
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionPart, Unfinished
-from agentcli.agent.intent import announces, orders_change
+from agentcli.agent.intent import announces, asks_nobody, orders_change
 from agentcli.agent.reply import ENDS, ReplyBuilder
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Event
@@ -28,6 +28,7 @@ NOTHING_DONE = (
     "The task asks for a change, and nothing was changed, nor did a command show that it is done. Nobody can answer a question: decide, and do it now. "
     f"If nothing has to change, run what shows it (a test, a build), then say so. {LAST_WORD}"
 )
+ASKED = f"Nobody can answer a question: decide, and do the task now. If it asks only for an answer, give it without a question. {LAST_WORD}"
 OPEN_TODOS = f"Your list still has open items:\n{{items}}\nDo them, or correct the list with todo and say what is left undone and why. {LAST_WORD}"
 UNSHOWN = f"{{claim}}. Run it now, or say plainly that it was not run, or that it fails. {LAST_WORD}"
 CONFIRM = (
@@ -67,6 +68,7 @@ _LONE = Reason(WRITTEN_CALL, notice=STOPPED_SHORT)
 _NOTHING_DONE = Reason(
     NOTHING_DONE, "it asks for a change, nothing was changed, and no command showed that it holds", NO_CHANGE
 )
+_ASKED = Reason(ASKED, "the model asks a question that nobody can answer, and nothing was changed")
 
 
 @dataclass(slots=True)
@@ -170,7 +172,10 @@ class Ending(SessionPart):
 
     def _reasons(self, text: str) -> Iterator[Reason]:
         idle = self._able() and not self._denied()
-        yield from undone(text, self.deeds, self._task(), idle=idle)
+        task = self._task()
+        yield from undone(text, self.deeds, task, idle=idle)
+        if self._alone and idle and not self.deeds.acted and asks_nobody(text, task):
+            yield _ASKED
         if self._alone and (items := self._open_todos()):
             yield Reason(OPEN_TODOS.format(items=items))
         if self._alone and self._confirms and self.deeds.acted:

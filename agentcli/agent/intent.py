@@ -43,69 +43,69 @@ LANGUAGES = {
     "English": Language(
         rf"(?:(?:please|kindly|now|then|also|next|first|and|so|ok|okay|yes|yeah|just|instead|can you|could you|would you|will you|you (?:should|must|need to|have to)|"
         rf"we (?:should|must|need to)|let['’]?s|i(?:['’]d like| want| need) you to|i want to|go ahead and|try to|help me(?: to)?),?\s+)*"
-        rf"(?:(?:{_VERBS})\b|(?:write|create|make|build|generate|document)\b{_ARTEFACT})|(?:the\s+)?[\w.`/]+(?:\(\)`?|`|\.\w+)\s+(?:should|must|has to|needs to|shall)\s",
+        rf"(?:(?:{_VERBS})\b(?!\s+nothing\b)|(?:write|create|make|build|generate|document)\b{_ARTEFACT})|(?:the\s+)?[\w.`/]+(?:\(\)`?|`|\.\w+)\s+(?:should|must|has to|needs to|shall)\s|it (?:should|must)\s",
         r"(?:(?:and|now|next|then|first|so|ok|okay|alright),?\s+)*(?:I(?:['’]ll| will| am going to|['’]m going to| need to)|let me(?! know\b)|let['’]s)\b",
     ),
     "German": Language(
-        r"(?:bitte\s+)?(?:behebe?|repariere?|korrigiere?|ändere|änder|ergänze?|füge?|implementiere?|entferne?|lösche?|ersetze?|benenne?|verschiebe?|"
-        r"aktualisiere?|erweitere?|verbessere?|passe?|bau(?:e|t)?|sorge?|räume? .+ auf|kümmer[en]? dich|bring\w* .+ in ordnung)\b|"
+        r"(?:bitte\s+)?(?:behebe?|repariere?|korrigiere?|ändere|änder|ergänze?|füge?|implementiere?|entferne?|lösche?|ersetze?|benenne?|nenne .+ um|verschiebe?|zerlege?|"
+        r"aktualisiere?|erweitere?|verbessere?|passe?|bau(?:e|t)?|sorge?|räume? .+ auf|kümmer[en]? dich|bring\w* .+ in ordnung)\b|.*[\w`]\(\)`? soll\b|"
         rf"(?:bitte\s+)?(?:schreibe?|erstelle?|mache?)\b{_OBJECT}|(?:kannst|könntest|würdest) du\b.*\b\w+(?:n|en)\s*$",
         r"ich werde\b|lass(?:en sie|t)? (?:mich|uns)\b|(?:jetzt|nun|gleich|zuerst|dann|als nächstes) \w+e ich\b|(?:ich|das) (?!würde|könnte|sollte|empfehle|rate)\w+e?\b.*\b(?:jetzt|nun|gleich|als nächstes)\b",
     ),
     "French": Language(
         r"(?:merci de\s+|peux-tu\s+|pouvez-vous\s+|il faut\s+)?(?:corrige[rz]?|répare[rz]?|modifie[rz]?|change[rz]?|ajoute[rz]?|implémente[rz]?|"
-        r"supprime[rz]?|remplace[rz]?|renomme[rz]?|met(?:s|tre|tez))\b|"
+        r"supprime[rz]?|remplace[rz]?|renomme[rz]?|déplace[rz]?|retire[rz]?|extrai\w+|met(?:s|tre|tez))\b|"
         rf"(?:merci de\s+|peux-tu\s+|pouvez-vous\s+|il faut\s+)?(?:crée[rz]?|écri(?:s|re|vez)|fai(?:s|re|tes))\b{_OBJECT}|.*,\s*(?:corrige|répare|change|modifie|remplace)[rz]?-l",
         r"(?:(?:maintenant|ensuite|d['’]abord),? )?(?:je vais\b|laisse[zs]?-moi\b|je m['’]en (?:occupe|charge)\b)|je \w+ (?:ça |cela )?(?:maintenant|tout de suite)",
     ),
     "Spanish": Language(
         r"(?:por favor,?\s+|puedes\s+|podrías\s+|hay que\s+)?(?:corrig(?:e|ir)|arregl(?:a|ar)|repar(?:a|ar)|modific(?:a|ar)|cambi(?:a|ar)|añad(?:e|ir)|"
-        r"agreg(?:a|ar)|implement(?:a|ar)|elimin(?:a|ar)|borr(?:a|ar)|reemplaz(?:a|ar)|renombr(?:a|ar)|actualiz(?:a|ar)|ajust(?:a|ar)|(?:corrígel|arréglal|ajústal|cámbial|repáral)[oa]s?)\b|"
+        r"agreg(?:a|ar)|implement(?:a|ar)|elimin(?:a|ar)|borr(?:a|ar)|reemplaz(?:a|ar)|renombr(?:a|ar)|actualiz(?:a|ar)|quit(?:a|ar)|mueve|mover|extrae|ajust(?:a|ar)|(?:corrígel|arréglal|ajústal|cámbial|repáral)[oa]s?)\b|"
         rf"(?:por favor,?\s+|puedes\s+|podrías\s+|hay que\s+)?(?:cre(?:a|ar)|escrib(?:e|ir)|haz|hacer)\b{_OBJECT}",
         r"(?:ahora |luego |primero )?(?:voy a|vamos a|déja(?:me|nme)|permíteme|procedo a)\b|(?:ahora|enseguida) (?:lo|la|mismo)\b",
     ),
     "Portuguese": Language(
         r"(?:por favor,?\s+|você pode\s+)?(?:corrij?a|corrigir|conserte|consertar|modifique|mude|mudar|adicion(?:e|ar)|implement(?:e|ar)|remov(?:a|er)|"
-        r"apag(?:ue|ar)|substitu(?:a|ir)|renomei?e|troque|atualiz(?:e|ar)|ajuste|arrume)\b|(?:por favor,?\s+|você pode\s+)?"
+        r"apag(?:ue|ar)|substitu(?:a|ir)|renomei?e|mova|extraia|troque|atualiz(?:e|ar)|ajuste|arrume)\b|(?:por favor,?\s+|você pode\s+)?"
         rf"(?:cri(?:e|ar)|escrev(?:a|er)|faça)\b{_OBJECT}",
         r"(?:agora |depois |primeiro )?(?:vou|vamos|deixe?-me|irei)\b",
     ),
     "Italian": Language(
         r"(?:per favore,?\s+|puoi\s+)?(?:corregg(?:i|ere)|sistema(?:re)?|ripara(?:re)?|modifica(?:re)?|cambia(?:re)?|aggiung(?:i|ere)|implementa(?:re)?|"
-        r"rimuov(?:i|ere)|elimina(?:re)?|sostitui(?:sci|re)|rinomina(?:re)?|aggiorna(?:re)?|mettil[oaie] a posto)\b|"
+        r"rimuov(?:i|ere)|elimina(?:re)?|sostitui(?:sci|re)|rinomina(?:re)?|sposta(?:re)?|togli(?:ere)?|estrai|aggiorna(?:re)?|mettil[oaie] a posto)\b|"
         rf"(?:per favore,?\s+|puoi\s+)?(?:crea(?:re)?|scriv(?:i|ere))\b{_OBJECT}",
         r"(?:ora |adesso |poi |prima )?(?:sto per|procedo|lascia(?:mi|temi)|vado a|\w+(?:erò|irò)|(?:lo |la )?\w+o subito)\b|(?:ora|adesso) (?:lo |la )?\w+o\b",
     ),
     "Dutch": Language(
-        r"(?:kun je\s+|graag\s+)?(?:repareer|herstel|corrigeer|wijzig|verander|voeg|implementeer|verwijder|vervang|hernoem|werk|los .+ op)\b|"
+        r"(?:kun je\s+|graag\s+)?(?:repareer|herstel|corrigeer|wijzig|verander|voeg|implementeer|verwijder|vervang|hernoem|verplaats|werk|los .+ op)\b|"
         rf"(?:kun je\s+|graag\s+)?(?:maak|schrijf)\b{_OBJECT}",
         r"ik (?:ga|zal)\b|laat me\b|(?:nu|daarna|eerst) \w+ ik\b",
     ),
     "Polish": Language(
-        r"(?:proszę\s+)?(?:napraw|popraw|zmień|dodaj|zaimplementuj|usuń|zastąp|zaktualizuj|przenieś|dopisz)\w*|"
+        r"(?:proszę\s+)?(?:napraw|popraw|zmień|dodaj|zaimplementuj|usuń|zastąp|zaktualizuj|przenieś|wydziel|podziel|dopisz)\w*|"
         rf"(?:proszę\s+)?(?:stwórz|utwórz|napisz)\w*{_OBJECT}",
         r"(?:teraz|zaraz|następnie|najpierw) \w+(?:ę|am|em)\b|pozwól\w*",
     ),
     "Russian": Language(
-        r"(?:пожалуйста,?\s+)?(?:исправь|почини|измени|поменяй|добавь|реализуй|удали|замени|переименуй|обнови|перенеси)\w*|"
+        r"(?:пожалуйста,?\s+)?(?:исправь|почини|измени|поменяй|добавь|реализуй|удали|замени|переименуй|обнови|перенеси|вынеси|раздели|убери)\w*|"
         rf"(?:пожалуйста,?\s+)?(?:создай|напиши|сделай)\w*{_OBJECT}",
         r"(?:сейчас|теперь|затем|далее|сначала),? (?:я )?\w+(?:ю|у|усь|юсь)\b|я (?:сейчас|теперь)\b|давай(?:те)?\b|позвольте\b",
     ),
     "Turkish": Language(
-        r".*\b(?:düzelt|onar|değiştir|ekle|uygula|kaldır|sil|güncelle|oluştur|yaz)(?:in|ın|un|ün|iniz|ınız|ir misin|er misin)?\s*$",
+        r".*\b(?:düzelt|yap|taşı|ayır|onar|değiştir|ekle|uygula|kaldır|sil|güncelle|oluştur|yaz)(?:in|ın|un|ün|iniz|ınız|ir misin|er misin)?\s*$",
         r"(?:şimdi|önce|sonra)\b.*\w+(?:ceğim|cağım|ıyorum|iyorum|uyorum|üyorum)$",
     ),
     "Chinese": Language(
-        r"(?!.*[ぁ-ヿ])(?:(?!解释|说明|总结|介绍|分析|列出|告诉|描述|评审|审查|为什么|哪些).)*?"
-        r"(?:修复|修正|修改|改正|改成|更改|添加|增加|新增|实现|删除|移除|替换|重命名|重构|更新|创建|编写|优化|升级|修一下|改一下|修好|改为)",
+        r"(?!.*[ぁ-ヿ])(?:(?!解释|说明|总结|介绍|分析|列出|告诉|描述|评审|审查|为什么|哪些|怎么|如何|怎样).)*?"
+        r"(?:修复|修正|修改|改正|改成|更改|添加|增加|新增|实现|删除|移除|替换|重命名|重构|更新|创建|编写|优化|升级|拆分|拆成|移到|提取|修一下|改一下|修好|改为)",
         r"(?:好的?[，,。]?)?(?:现在|接下来|然后|首先|下一步|马上)?[，,]?(?:我(?:将|会|来|要|现在|先|这就|马上|接下来)|让我|我们来)",
     ),
     "Japanese": Language(
-        r".*(?:修正|追加|変更|実装|削除|作成|更新|置き換え|直し|変え|書き換え|加え|消し|リファクタ\w*)(?:し|て|を|く|せよ|する|$)(?!\S*(?:教え|説明|要約|見せ))",
+        r".*(?:修正|追加|変更|実装|削除|作成|更新|置き換え|直し|変え|書き換え|加え|消し|移し|分割|リファクタ\w*)(?:し|て|を|く|せよ|する|$)(?!\S*(?:教え|説明|要約|見せ))",
         r"(?:では|それでは|次に|まず|これから|今から|今|すぐに?)[、,]?.*(?:ます|ましょう)$|.*(?:修正|追加|変更|実装|作成|削除|対応|実行)(?:して(?:いき)?|し)ます$",
     ),
     "Korean": Language(
-        r".*(?:수정|추가|변경|구현|삭제|작성|생성|제거|고쳐|바꿔|업데이트|리팩터링)(?!.*(?:알려|설명|보여|요약|검토))",
+        r".*(?:수정|추가|변경|구현|삭제|작성|생성|제거|고쳐|바꿔|업데이트|리팩터링|옮겨|옮기|분리|나눠)(?!.*(?:어떻게|왜)|.*(?:알려|설명|보여|요약|검토))",
         r".*(?:겠습니다|할게요|볼게요|하겠어요)$",
     ),
     "Swedish, Danish, Norwegian": Language(
@@ -150,7 +150,7 @@ LANGUAGES = {
         r"(?:الان|اکنون) .*(?:می‌کنم|خواهم)",
     ),
     "Hindi": Language(
-        r".*(?:ठीक|सही|जोड़|हटा|बदल|अपडेट|लागू|सुधार)\S*(?:\s+(?:कर|दे)\S*)?\s*$|.*(?:नाम|कोड) .* (?:कर दो|करो|कीजिए|रख दो)\s*$",
+        r".*(?:ठीक|सही|ले जा|निकाल|जोड़|हटा|बदल|अपडेट|लागू|सुधार)\S*(?:\s+(?:कर|दे)\S*)?\s*$|.*(?:नाम|कोड) .* (?:कर दो|करो|कीजिए|रख दो)\s*$",
         r".*(?:करता हूँ|करती हूँ|करूँगा|करूँगी|करने जा रहा हूँ)\s*$",
     ),
     "Indonesian, Malay": Language(
@@ -193,10 +193,17 @@ _QUOTED = r"(?<!\w)(?:\"[^\"\n]*\s[^\"\n]*\"|'[^'\n]*\s[^'\n]*'(?!\w)|“[^”\n
 _LATER = r",\s+(?=\w+\s+(?!or\b|oder\b|ou\b|o\b)\w)"
 """A comma before a clause that can order something (`In cart.py, fix the total`): the verb has an object."""
 _INFORMS = (
-    r"(?i)[\W_]*(?:(?:please|can you|could you|bitte),?\s+)*(?:tell|explain|describe|rate|translate|review|summari[sz]e|compare|list|show|say|answer|given|consider|what|why|how|which|who|when|where|whether|"
-    r"is|are|does|did|do you|erklär\w*|beschreib\w*|übersetze?|nenne?|zeige?|explique[rz]?|décri\w+|tradui\w+|explica|traduce|spiega|traduci)\b"
+    r"(?i)[\W_]*(?:(?:please|can you|could you|i want to|i['’]d like to|bitte|por favor|s['’]il te plaît),?\s+)*(?:(?:tell|explain|describe|rate|translate|review|summari[sz]e|compare|list|show|say|answer|given|consider|"
+    r"what|why|how|which|who|when|where|whether|is|are|does|did|do you|check|find|look|analy[sz]e|assess|audit|investigate|read|suggest|recommend|propose|estimate|count|give me|walk|understand|know|think|draft|plan|"
+    r"write (?:me )?(?:a|an|the)\s|"
+    r"erklär\w*|beschreib\w*|übersetze?|nenne mir|zeige? mir|sage? mir|prüfe?|wie|was|warum|welche\w*|fass\w*|explique[rz]?|décri\w+|tradui\w+|dis-moi|dites-moi|résume[rz]?|vérifie[rz]?|comment|pourquoi|quel\w*|"
+    r"explica|explique|descri\w+|traduce|dime|diga|revisa|revise|resume|cómo|qué|por qué|cuál\w*|como|o que|spiega|dimmi|riassumi|controlla|come|perché|quale|leg|vertel|beschrijf|hoe|wat|waarom|welke|"
+    r"wyjaśnij|opisz|sprawdź|powiedz|jak|co|dlaczego|объясни\w*|опиши\w*|проверь\w*|скажи\w*|расскажи\w*|как|что|почему|поясни\w*|опиши\w*|перевір\w*|як|що|чому|förklara|beskriv|berätta|forklar|fortæl|hur|hva\w*|vad|varför|"
+    r"selitä|kerro|kuvaile|miten|mitä|miksi|vysvětli|popiš|zkontroluj|explică|descrie|cum|de ce|magyarázd\w*|írd le|hogyan|miért|εξήγησε|περίγραψε|πώς|γιατί|הסבר|תאר|איך|למה|اشرح|صف|كيف|لماذا|jelaskan|bagaimana|giải thích|mô tả)\b|"
+    r"解释|说明|总结|介绍|分析|列出|告诉|描述|评审|审查|检查|为什么|怎么|如何|อธิบาย|समझाओ|बताओ)|(?:.*(?:教えて|説明|要約|見せて|알려|설명|보여|요약|어떻게|どう|なぜ|açıkla|anlat|توضیح|समझा|बता))"
 )
 """Asks for an answer: what follows after a comma or colon is its subject."""
+_QUESTION = ("?", "？", "؟", "\u037e")
 _NEGATED = r"(?i)\s+(?:not|never|nicht|kein\w*|pas|niet|geen|inte|ikke|não)\b"
 
 
@@ -208,8 +215,22 @@ def orders_change(task: str) -> bool:
     pattern = _any("orders")
     clauses = list(_clauses(said))
     orders = [bool(pattern.match(clause)) for clause in clauses]
-    asks = said.rstrip().endswith(("?", "？", "؟", "\u037e"))
+    asks = said.rstrip().endswith(_QUESTION)
     return any(orders) and not (asks and not orders[-1])
+
+
+def asks_nobody(text: str, task: str) -> bool:
+    """Return True if a reply ends with a question, although its task asks for no answer."""
+    asks = text.rstrip().rstrip("*_\"')”」 ").endswith(_QUESTION)
+    return (
+        asks
+        and not any(mark in task for mark in _QUESTION)
+        and not any(re.match(_INFORMS, line) for line in _lines(task))
+    )
+
+
+def _lines(said: str) -> list[str]:
+    return [line for line in re.split(r"\n+|(?<=[.!?;。])\s*", said) if line.strip()]
 
 
 def _clauses(said: str) -> Iterator[str]:

@@ -211,6 +211,29 @@ def test_a_plan_before_a_list_is_an_announcement_even_if_nothing_was_ordered(tmp
     assert run(tmp_path, script, "Why is the total wrong?")[0].ending == "done"
 
 
+NOBODY = {
+    "English": ("Cart totals look odd; modernise cart.py.", "Shall I begin?"),
+    "Catalan": ("Corregeix el descompte a cart.py.", "El factor és incorrecte. Vols que el canviï?"),
+    "Bulgarian": ("Поправи отстъпката в cart.py.", "Множителят е грешен. Да го сменя ли?"),
+    "Bengali": ("cart.py-তে ছাড় ঠিক করো।", "গুণক ভুল। আমি কি বদলাব?"),
+}
+
+
+@pytest.mark.parametrize(("task", "text"), NOBODY.values(), ids=NOBODY)
+def test_a_question_to_nobody_is_reminded_whatever_the_language_of_the_task(
+    task: str, text: str, tmp_path: Path
+) -> None:
+    last, _ = run(tmp_path, [say("", READ), say(text)], task)
+    assert (last.ending, "nobody can answer" in str(last.error)) == ("incomplete", True)
+    last, _ = run(tmp_path, [say("", READ), say(text), say("It doubles.")], task)
+    assert (last.ending, last.steps) == ("done", 3)
+
+
+def test_an_answer_to_a_question_may_end_with_an_offer(tmp_path: Path) -> None:
+    last, _ = run(tmp_path, [say("", READ), say("It doubles. Shall I go on?")], "Explain cart.py.")
+    assert (last.ending, last.steps) == ("done", 2)
+
+
 def test_in_plan_mode_a_plan_is_the_result(tmp_path: Path) -> None:
     session = open_session(tmp_path, [say("Plan:\n1. Halve the factor")], mode="plan", attended=False)
     assert ended(say_to(session, TASK)).ending == "done"
