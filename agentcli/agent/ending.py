@@ -14,7 +14,7 @@ from agentcli.agent.calls.call import Call, Run, Stage
 from agentcli.agent.claims import NO_RECEIPT, Receipt, claims
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionPart, Unfinished
-from agentcli.agent.intent import announces, asks_nobody, orders_change
+from agentcli.agent.intent import announces, orders_change, unclear
 from agentcli.agent.reply import ENDS, ReplyBuilder
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Event
@@ -28,7 +28,10 @@ NOTHING_DONE = (
     "The task asks for a change, and nothing was changed, nor did a command show that it is done. Nobody can answer a question: decide, and do it now. "
     f"If nothing has to change, run what shows it (a test, a build), then say so. {LAST_WORD}"
 )
-ASKED = f"Nobody can answer a question: decide, and do the task now. If it asks only for an answer, give it without a question. {LAST_WORD}"
+UNCLEAR = (
+    "Nothing was changed, and no command showed that the task is done. If the task asks for a change, decide and make it now: nobody can answer a question. "
+    f"If it asks only for an answer, give it whole, without a question, and begin with `ANSWER:`. {LAST_WORD}"
+)
 OPEN_TODOS = f"Your list still has open items:\n{{items}}\nDo them, or correct the list with todo and say what is left undone and why. {LAST_WORD}"
 UNSHOWN = f"{{claim}}. Run it now, or say plainly that it was not run, or that it fails. {LAST_WORD}"
 CONFIRM = (
@@ -68,7 +71,7 @@ _LONE = Reason(WRITTEN_CALL, notice=STOPPED_SHORT)
 _NOTHING_DONE = Reason(
     NOTHING_DONE, "it asks for a change, nothing was changed, and no command showed that it holds", NO_CHANGE
 )
-_ASKED = Reason(ASKED, "the model asks a question that nobody can answer, and nothing was changed")
+_UNCLEAR = Reason(UNCLEAR, "nothing was changed, and the model did not say that the task asks only for an answer")
 
 
 @dataclass(slots=True)
@@ -82,10 +85,10 @@ class Deeds:
     """True if a call succeeded since the last reminder."""
 
 
-def undone(text: str, deeds: Deeds, task: str, *, idle: bool = True) -> Iterator[Reason]:
+def undone(text: str, deeds: Deeds, task: str, *, idle: bool = True, alone: bool = False) -> Iterator[Reason]:
     """Yield the reasons why a turn with these deeds leaves its task undone if it ends with this text.
 
-    `idle` if only the model's text explains why nothing was changed.
+    `idle` if only the model's text explains why nothing was changed, `alone` if nobody reads it who could answer.
     """
     if text.rstrip().endswith(ENDS) and _writes_call(text, task):
         yield _WRITTEN_CALL
@@ -93,7 +96,11 @@ def undone(text: str, deeds: Deeds, task: str, *, idle: bool = True) -> Iterator
         yield _LONE
     elif announces(text, anywhere=not deeds.acted):
         yield _ANNOUNCED
-    if idle and not deeds.acted and orders_change(task):
+    if not idle or deeds.acted:
+        return
+    if alone and unclear(text, task):
+        yield _UNCLEAR
+    elif orders_change(task, surely=alone):
         yield _NOTHING_DONE
 
 
@@ -172,10 +179,7 @@ class Ending(SessionPart):
 
     def _reasons(self, text: str) -> Iterator[Reason]:
         idle = self._able() and not self._denied()
-        task = self._task()
-        yield from undone(text, self.deeds, task, idle=idle)
-        if self._alone and idle and not self.deeds.acted and asks_nobody(text, task):
-            yield _ASKED
+        yield from undone(text, self.deeds, self._task(), idle=idle, alone=self._alone)
         if self._alone and (items := self._open_todos()):
             yield Reason(OPEN_TODOS.format(items=items))
         if self._alone and self._confirms and self.deeds.acted:
