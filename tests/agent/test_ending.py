@@ -147,13 +147,28 @@ TRUE = {
         "What do you think of this?\n\n" + "-   delete(state, name)\n" * 60,
         [say("", READ), say("It is right.")],
     ),
-    "a summary in French": ("Fais un résumé de cart.py.", [say("", READ), say("Une fonction."), say("ANSWER: Une fonction.")]),
-    "a summary in German": ("Schreib eine Zusammenfassung von cart.py.", [say("", READ), say("Eine Funktion."), say("ANSWER: Eine Funktion.")]),
-    "a list in Spanish": ("Haz una lista de las funciones de cart.py.", [say("", READ), say("- price"), say("ANSWER: - price")]),
+    "a summary in French": (
+        "Fais un résumé de cart.py.",
+        [say("", READ), say("Une fonction."), say("ANSWER: Une fonction.")],
+    ),
+    "a summary in German": (
+        "Schreib eine Zusammenfassung von cart.py.",
+        [say("", READ), say("Eine Funktion."), say("ANSWER: Eine Funktion.")],
+    ),
+    "a list in Spanish": (
+        "Haz una lista de las funciones de cart.py.",
+        [say("", READ), say("- price"), say("ANSWER: - price")],
+    ),
     "a table": ("Make a table of the functions in cart.py.", [say("", READ), say("| price |\n|---|")]),
-    "what to change in Chinese": ("总结一下 cart.py 需要修改的地方。", [say("", READ), say("系数。"), say("ANSWER: 系数。")]),
+    "what to change in Chinese": (
+        "总结一下 cart.py 需要修改的地方。",
+        [say("", READ), say("系数。"), say("ANSWER: 系数。")],
+    ),
     "what to change in Japanese": ("修正方法を教えて。", [say("", READ), say("係数です。"), say("ANSWER: 係数です。")]),
-    "what to change in Korean": ("cart.py에서 수정이 필요한 부분을 알려 줘.", [say("", READ), say("계수입니다."), say("ANSWER: 계수입니다.")]),
+    "what to change in Korean": (
+        "cart.py에서 수정이 필요한 부분을 알려 줘.",
+        [say("", READ), say("계수입니다."), say("ANSWER: 계수입니다.")],
+    ),
     "a question in Arabic": ("ماذا يفعل cart.py؟", [say("", READ), say("يضاعف القيمة.")]),
     "a translation of an order": ("Translate to French: 'Fix the discount now.'", [say("Corrigez la remise.")]),
     "an opinion on an order": ("Rate this message: Fix discount", [say("It names no cause.")]),
