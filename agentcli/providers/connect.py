@@ -18,7 +18,7 @@ from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.provider import Provider
 from agentcli.providers.registry import PROVIDERS
 from agentcli.providers.retrying import RetryingModel, gate_for
-from agentcli.providers.sdk_import import embed, warm
+from agentcli.providers.sdk_import import warm
 from agentcli.providers.settings import (
     BUILT_IN,
     ProviderSettings,
@@ -31,7 +31,7 @@ from agentcli.providers.settings import (
     needs_key,
 )
 
-__all__ = ["connect", "embed", "warm"]
+__all__ = ["connect", "warm"]
 
 Make = Callable[[ModelSpec], Model]
 Adapter = Callable[[ModelSpec, ProviderSettings, str | None, str], WireModel]
@@ -126,7 +126,7 @@ def _unheard_of(provider: Provider, spec: ModelSpec) -> str:
 
 def is_installed(provider: Provider) -> bool:
     """Return True if the provider's SDK is installed; an SDK without an extra always is."""
-    return not provider.extra or all(map(_is_installed, provider.sdk))
+    return not provider.extra or _is_installed(provider.sdk)
 
 
 def _is_installed(module: str) -> bool:

@@ -58,10 +58,10 @@ class Provider:
     """`module:name` of the factory from spec, settings, key and base URL to a Model."""
     fields: Mapping[str, Wording] = field(default_factory=lambda: _NO_FIELDS)
     """The wire format's names of the capabilities that an endpoint may lack, for `capabilities.stated_in`."""
-    sdk: tuple[str, ...] = ()
-    """Modules to import early: the SDK, and modules that it would import with its first request."""
+    sdk: str = ""
+    """The SDK's package."""
     sdk_unused: tuple[str, ...] = ()
-    """Packages of the SDK, or that it imports, to skip then: no used part needs them."""
+    """Parts of the SDK that no request needs, by their names below the package."""
     extra: str = ""
     """The extra of this package that installs the SDK, if it is not always installed."""
     url: str = ""

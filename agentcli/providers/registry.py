@@ -26,13 +26,10 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             adapter="agentcli.providers.anthropic.model:AnthropicModel",
             url="https://api.anthropic.com",
             models_path="/v1/models",
-            sdk=("httpx2", "anthropic", "anthropic.resources.messages"),
-            sdk_unused=tuple(
-                f"anthropic.{package}"
-                for package in (
-                    *("types.beta", "types.organization", "resources.beta", "resources.organization"),
-                    *("lib.tools", "lib.vertex", "lib.bedrock", "lib.aws", "lib.foundry", "lib.google_cloud"),
-                )
+            sdk="anthropic",
+            sdk_unused=(
+                *("types", "resources", "lib.middleware", "lib.streaming", "lib.tools"),
+                *("lib.aws", "lib.bedrock", "lib.foundry", "lib.google_cloud", "lib.vertex"),
             ),
             key_variables=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
             key_prefix="sk-ant-",
@@ -61,8 +58,11 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             adapter="agentcli.providers.google.model:GoogleModel",
             url="https://generativelanguage.googleapis.com",
             models_path="/v1beta/models",
-            sdk=("google.genai",),
-            sdk_unused=("websockets",),
+            sdk="google.genai",
+            sdk_unused=(
+                *("batches", "caches", "chats", "documents", "file_search_stores"),
+                *("live", "operations", "tokens", "tunings"),
+            ),
             key_variables=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
             key_prefix="AIza",
             key_header="x-goog-api-key",
@@ -91,8 +91,8 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             adapter="agentcli.providers.openai.model:OpenAIModel",
             url="https://api.openai.com/v1",
             models_path="/v1/models",
-            sdk=("httpx2", "openai"),
-            sdk_unused=("openai.types",),
+            sdk="openai",
+            sdk_unused=("types",),
             extra="openai",
             key_variables=("OPENAI_API_KEY",),
             key_prefix="sk-proj-",

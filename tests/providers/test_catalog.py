@@ -324,7 +324,7 @@ def test_a_new_model_of_a_known_line_takes_the_figures_of_the_one_before_it(
 
 
 def test_nobody_is_told_to_install_an_sdk_for_a_model_that_is_not_known_without_that_doubt() -> None:
-    lacking = replace(PROVIDERS["openai"], sdk=("no_such_module",))
+    lacking = replace(PROVIDERS["openai"], sdk="no_such_module")
     with pytest.raises(InputError) as refused:
         require_sdk(lacking, spec("gpt-5x"), "")
     assert str(refused.value).startswith("agentcli does not know the model 'gpt-5x'. Did you mean gpt-")

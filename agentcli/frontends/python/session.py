@@ -17,7 +17,7 @@ from agentcli.frontends.python.options import Given, RunOptions, checked
 from agentcli.frontends.python.turn import GRACE, Turn, settled
 from agentcli.frontends.run.events import AnyEvent, InitEvent, WarningEvent
 from agentcli.frontends.run.results import record_events
-from agentcli.providers.connect import embed, warm
+from agentcli.providers.connect import warm
 from agentcli.sessions.session import Session as StoredSession
 
 if TYPE_CHECKING:
@@ -71,7 +71,6 @@ class Session:
         self._opened = program, agent
         _sessions.add(self)
         try:
-            embed()
             await asyncio.to_thread(warm, agent.core.model.kind)
             await agent.prepare(asyncio.Event())
         except BaseException:  # a cancelled start must not keep the session open either

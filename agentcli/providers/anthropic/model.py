@@ -30,7 +30,7 @@ from agentcli.providers.http import connection_error, http_client, quiet_sdk, sc
 from agentcli.providers.http_body import event_data
 from agentcli.providers.platforms import PLATFORMS
 from agentcli.providers.registry import PROVIDERS
-from agentcli.providers.sdk_import import warmed
+from agentcli.providers.sdk_import import sdk_of, warmed
 from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.wire import UsedIds
 
@@ -115,7 +115,7 @@ class AnthropicModel:
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
         """Stream a reply as `Model.stream`."""
-        await warmed(KIND)
+        await warmed(KIND, self._whole)
         reply = Reply(self._used.of(request))
         with self._translated(reply):
             async with closing(self._events(request)) as stream:
@@ -130,7 +130,7 @@ class AnthropicModel:
         platform = PLATFORMS.get(self._settings.platform)
         if not self._settings.counting or (platform and not platform.counts):
             return None
-        await warmed(KIND)
+        await warmed(KIND, self._whole)
         try:
             with self._translated(Reply()):
                 return await self._counted(request)
@@ -249,9 +249,12 @@ class AnthropicModel:
 
     @cached_property
     def _sdk(self) -> Any:
-        import anthropic
+        return sdk_of(KIND, self._whole)
 
-        return anthropic
+    @property
+    def _whole(self) -> bool:
+        """True if the whole SDK is needed: the clients of platforms need most of it."""
+        return bool(self._settings.platform)
 
     @cached_property
     def _http(self) -> Any:
@@ -259,7 +262,7 @@ class AnthropicModel:
 
     @cached_property
     def _client(self) -> Any:
-        quiet_sdk("anthropic", "anthropic")
+        quiet_sdk(self._sdk.__name__, "anthropic")
         if self._settings.platform:
             return on_platform(self._sdk, self._settings, self._base_url)
         return self._sdk.AsyncAnthropic(

@@ -12,8 +12,10 @@ from typing import Any
 from agentcli.core.errors import ModelError
 from agentcli.core.model import Request
 from agentcli.core.streams import closing
+from agentcli.providers.google.models import KIND
 from agentcli.providers.google.request import Former, Json, countable, to_arguments, to_json
 from agentcli.providers.http import http_client, opened, quiet_sdk, scrubbed, tls_context
+from agentcli.providers.sdk_import import sdk_of
 from agentcli.providers.settings import ProviderSettings
 
 _BODY = "x-agentcli-body"
@@ -75,8 +77,7 @@ class GoogleApi:
 
     async def _connected(self) -> Any:
         if self._client is None:
-            import google.genai as sdk
-
+            sdk = sdk_of(KIND)
             # For Vertex AI it searches for credentials, which takes time and must not block the event loop.
             connect = self._connect
             made = await asyncio.to_thread(connect, sdk) if self._settings.platform else connect(sdk)
@@ -84,7 +85,7 @@ class GoogleApi:
         return self._client
 
     def _connect(self, sdk: Any) -> Any:
-        quiet_sdk("google.genai", "google_genai")
+        quiet_sdk(sdk.__name__, "google_genai")
         context = tls_context(self._base_url)
         self._http = http_client(self._settings, self._base_url, without_comments=True, before_sending=self._put_body)
         options: dict[str, Any] = {
@@ -119,11 +120,10 @@ class GoogleApi:
     def _translated(self) -> Iterator[None]:
         """Turn the SDK's own errors into ModelErrors."""
         from google.auth.exceptions import GoogleAuthError
-        from google.genai.errors import APIError
 
         try:
             yield
-        except APIError as error:
+        except sdk_of(KIND).errors.APIError as error:
             from agentcli.providers.google.errors import from_api_error
 
             raise from_api_error(error, self._key, self._settings) from None

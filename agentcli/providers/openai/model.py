@@ -20,7 +20,7 @@ from agentcli.providers.openai import chat_reply, chat_request, responses_reply,
 from agentcli.providers.openai.errors import from_event, from_status
 from agentcli.providers.openai.models import KIND
 from agentcli.providers.registry import PROVIDERS
-from agentcli.providers.sdk_import import warmed
+from agentcli.providers.sdk_import import sdk_of, warmed
 from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.wire import UsedIds
 
@@ -183,13 +183,11 @@ class OpenAIModel:
 
     @cached_property
     def _sdk(self) -> Any:
-        import openai
-
-        return openai
+        return sdk_of(KIND)
 
     @cached_property
     def _client(self) -> Any:
-        quiet_sdk("openai", "openai")
+        quiet_sdk(self._sdk.__name__, "openai")
         return self._sdk.AsyncOpenAI(
             api_key=self._key or "none",
             base_url=self._base_url,
