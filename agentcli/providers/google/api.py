@@ -7,6 +7,7 @@ import os
 import secrets
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from agentcli.core.errors import ModelError
@@ -37,7 +38,7 @@ class GoogleApi:
     def formed(self, request: Request) -> tuple[Json, bytes]:
         """Return a request for `chunks`: the SDK's arguments, and the body."""
         body = to_json(request, self._settings, self._former)
-        return to_arguments(request, {_BODY: secrets.token_hex(8)}), body
+        return to_arguments(request), body
 
     async def chunks(self, arguments: Json, body: bytes) -> AsyncGenerator[Json, None]:
         """Yield the chunks of a reply with the wire's field names.
@@ -47,11 +48,14 @@ class GoogleApi:
         client = await self._connected()
         responses: list[Any] = []
         opened.set(responses)
-        name = arguments["config"]["http_options"]["headers"][_BODY]
+        name = secrets.token_hex(8)
         self._bodies[name] = body
+        config = _config(name)
         try:
             with self._translated():
-                async with closing(await client.aio.models.generate_content_stream(**arguments)) as chunks:
+                async with closing(
+                    await client.aio.models.generate_content_stream(**arguments, config=config)
+                ) as chunks:
                     async for chunk in chunks:
                         yield chunk.model_dump(by_alias=True, exclude_none=True)
         finally:
@@ -144,3 +148,26 @@ class GoogleApi:
             return {"vertexai": True}
         location = os.environ.get("GOOGLE_CLOUD_LOCATION") or "global"
         return {"vertexai": True, "project": project, "location": location}
+
+
+def _config(name: str) -> Any:
+    """Return the configuration of a request with this body: nothing in it is the SDK's to do."""
+    from google.genai.types import HttpOptions
+
+    return _nothing_to_do().model_copy(update={"http_options": HttpOptions(headers={_BODY: name})})
+
+
+@cache
+def _nothing_to_do() -> Any:
+    """Make it once: the SDK is imported only with the first request."""
+    from google.genai.types import AutomaticFunctionCallingConfig, GenerateContentConfig
+
+    class Config(GenerateContentConfig):  # type: ignore[misc]
+        """The SDK's, with a quick answer: it asks for forty keys, and each would be compared with all fields."""
+
+        def __contains__(self, _: object) -> bool:
+            return False  # as without this method: iteration yields pairs, never names
+
+    # Constructed without validation, which would build one more schema at the first request.
+    off = AutomaticFunctionCallingConfig(disable=True)
+    return Config.model_construct(automatic_function_calling=off, automatic_continuation=False)

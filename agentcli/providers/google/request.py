@@ -24,19 +24,17 @@ _PLAIN_SCHEMA = frozenset(
 )
 
 
-def to_arguments(request: Request, headers: Mapping[str, str]) -> Json:
-    """Return the arguments of the SDK's `generate_content_stream` for a request with these headers.
+def to_arguments(request: Request) -> Json:
+    """Return the arguments of the SDK's `generate_content_stream` for a request.
 
     The HTTP client puts in the body, which is made here. The SDK would copy and encode the whole history for each
     request. Raises ModelError for a model name that would change the address.
     """
     if any(sign in request.model.id for sign in ("..", "?", "&")):
         raise ModelError(f"{safe_line(request.model.id)} is not the name of a model.", "bad_request")
-    config = {"http_options": {"headers": headers}, **_BY_OURSELVES}
-    return {"model": request.model.id, "contents": _REPLACED, "config": config}
+    return {"model": request.model.id, "contents": _REPLACED}
 
 
-_BY_OURSELVES: Json = {"automatic_function_calling": {"disable": True}, "automatic_continuation": False}
 _REPLACED = [{"role": "user", "parts": [{"text": "-"}]}]
 """Contents for the SDK, which requires some."""
 
