@@ -17,6 +17,7 @@ from agentcli.providers.scripted.model import call, say
 from tests.bench.bench_serve import reply
 from tests.e2e.faults import chunk
 from tests.e2e.program import Program
+from tests.features.mcp.fake_http import serving
 from tests.features.mcp.running import fake, pids
 from tests.loopback import Bytes, Endless, Loopback, Refuse, google_wire
 
@@ -74,16 +75,23 @@ def test_a_flood_takes_little_memory_and_the_session_goes_on(tmp_path: Path, wir
     assert program.run("sessions", "check").code == 0
 
 
-def test_an_answer_of_a_server_without_end_fails_its_call_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["stdio", "json", "json gzip", "events", "events gzip", "sse"])
+def test_an_answer_of_a_server_without_end_fails_its_call_alone(tmp_path: Path, how: str) -> None:
     tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("echo", "flood")]
-    replies = [say("", call("mcp__fake__flood", mb=100)), say("", call("mcp__fake__echo", text="back")), say("Fine.")]
-    with Loopback(lambda asked: replies[asked.number], strict=False) as server:
+    flood = call("mcp__fake__flood", mb=100, how=how)
+    replies = [say("", flood), say("", call("mcp__fake__echo", text="back")), say("Fine.")]
+    with Loopback(lambda asked: replies[asked.number], strict=False) as server, serving() as port:
         program = Program(tmp_path, more=server.env)
         (program.work / "tools.json").write_text(json.dumps(tools))
-        config = json.dumps({"mcpServers": {"fake": fake(timeout=20)}})
+        kind = "sse" if how == "sse" else "http"
+        url = f"http://127.0.0.1:{port}/{'sse' if how == 'sse' else 'mcp/'}"
+        given = fake(timeout=20) if how == "stdio" else {"type": kind, "url": url, "timeout": 20}
+        config = json.dumps({"mcpServers": {"fake": given}})
         result, peak = flooded(program, MODELS["anthropic"], "--mcp-config", config, "--mode", "yolo", "--trust")
         assert result["text"] == "Fine."
-        assert b"more than 64 MB in one message; ask it for less" in server.asked[1].body
+        told = {"events": "exceeded the 64000000 byte limit", "events gzip": "exceeded the 64000000 byte limit"}
+        told["sse"] = "ended during the call (Server-sent event exceeded the 1048576 byte limit)"
+        assert told.get(how, "more than 64 MB in one message; ask it for less").encode() in server.asked[1].body
         assert b'"back"' in server.asked[2].body
-        assert len(pids(program.work)) == 2
+        assert how != "stdio" or len(pids(program.work)) == 2
         assert peak < PLAIN + 3 * LONGEST

@@ -34,7 +34,7 @@ from agentcli.core.streams import closing
 from agentcli.core.tasks import start_task
 from agentcli.features.mcp.answers import mended
 from agentcli.features.mcp.config import CALL_SECONDS, START_SECONDS, ServerDefinition
-from agentcli.features.mcp.lines import ENCODING, LONGEST, TOO_LONG, TOO_MUCH
+from agentcli.features.mcp.lines import ENCODING, LONGEST, TOO_LONG, TOO_MUCH, Limited
 from agentcli.features.mcp.listing import Listing, listed
 from agentcli.features.mcp.logs import ServerLogs
 from agentcli.features.mcp.transport import Kind
@@ -153,25 +153,6 @@ def _whole(line: str) -> dict[str, Any]:
         return dict(json.loads(line))
     except (ValueError, RecursionError):
         return {}
-
-
-class _Limited(httpx2.AsyncByteStream):
-    """Body of a response with a limit on its bytes."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        left = LONGEST
-        async with closing(aiter(self._stream)) as pieces:
-            async for piece in pieces:
-                left -= len(piece)
-                if left < 0:
-                    raise httpx2.StreamError(TOO_MUCH)
-                yield piece
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
 
 
 _Streams = AbstractAsyncContextManager[Any]
@@ -432,13 +413,14 @@ class Connection:
         auth: httpx2.Auth | None = None,
     ) -> httpx2.AsyncClient:
         """Return an HTTP client that records refusals of the server."""
-        return httpx2.AsyncClient(
-            headers=headers, timeout=timeout, auth=auth, event_hooks={"response": [self._answered]}
-        )
+        hooks: Mapping[str, Any] = {"response": [self._answered]}
+        client = httpx2.AsyncClient(headers=headers, timeout=timeout, auth=auth, event_hooks=hooks)
+        client.headers["Accept-Encoding"] = "gzip"
+        return client
 
     async def _answered(self, response: httpx2.Response) -> None:
         if "event-stream" not in response.headers.get("content-type", "").lower():
-            response.stream = _Limited(response.stream)
+            response.stream = Limited(response)
         asked, status = response.request, response.status_code
         if response.is_success and asked.headers.get("Authorization", "").startswith("Bearer "):
             self.refused = 0

@@ -1,13 +1,19 @@
-"""Limit on messages of MCP servers, and the codec with which the SDK reads a program's output within it.
+"""Limit on messages of MCP servers, in a program's output and in responses.
 
-The SDK joins the pieces of a line without a limit, and searches all of it again at each piece. This codec gives it whole
+The SDK joins the pieces of a line without a limit, and searches all of it again at each piece. The codec here gives it whole
 lines, in linear time.
 """
 
 from __future__ import annotations
 
 import codecs
+import zlib
+from collections.abc import AsyncIterator
 from typing import Any
+
+import httpx2
+
+from agentcli.core.streams import closing
 
 ENCODING = "utf_8_whole_lines"
 """Name of the codec."""
@@ -51,3 +57,33 @@ def _codec(name: str) -> codecs.CodecInfo | None:
 
 
 codecs.register(_codec)
+
+
+class Limited(httpx2.AsyncByteStream):
+    """Body of a response with a limit on its bytes, which it unpacks: a kilobyte may become a megabyte."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        self._stream: Any = response.stream
+        self._packed = response.headers.pop("Content-Encoding", "identity").lower()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        if self._packed not in ("gzip", "identity"):
+            raise httpx2.StreamError(f"the response is in {self._packed}, which was not asked for")
+        left, unpacker = LONGEST, zlib.decompressobj(zlib.MAX_WBITS | 16)
+        async with closing(aiter(self._stream)) as pieces:
+            async for piece in pieces:
+                body = piece if self._packed == "identity" else _unpacked(unpacker, piece, left + 1)
+                left -= len(body)
+                if left < 0:
+                    raise httpx2.StreamError(TOO_MUCH)
+                yield body
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+def _unpacked(unpacker: Any, piece: bytes, most: int) -> bytes:
+    try:
+        return bytes(unpacker.decompress(piece, most))
+    except zlib.error as error:
+        raise httpx2.StreamError(f"the response is damaged: {error}") from None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -127,7 +127,7 @@ class ServerLife:
         """Call a tool, after restarting a server that has ended. Raise ToolError if no answer comes."""
         async with self._turn(tool):
             connection = await self._alive()
-            with self._translated(connection):
+            async with self._translated(connection):
                 if reads(tool):
                     return await connection.read(str(arguments.get("uri", "")))
                 if lists(tool):
@@ -153,13 +153,13 @@ class ServerLife:
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> Sequence[Content]:
         """Return the texts of a prompt. Raise ToolError if no answer comes."""
         connection = await self._alive()
-        with self._translated(connection):
+        async with self._translated(connection):
             return await connection.prompt(name, arguments)
 
     async def read(self, uri: str) -> ServerAnswer:
         """Read a resource. Raise ToolError if no answer comes."""
         connection = await self._alive()
-        with self._translated(connection):
+        async with self._translated(connection):
             return await connection.read(uri)
 
     async def roots_changed(self) -> None:
@@ -167,12 +167,16 @@ class ServerLife:
         if self._connection is not None:
             await self._connection.roots_changed()
 
-    @contextmanager
-    def _translated(self, connection: Connection) -> Iterator[None]:
+    @asynccontextmanager
+    async def _translated(self, connection: Connection) -> AsyncIterator[None]:
         """Turn all errors into ToolErrors: each transport and server has its own, and none may end a turn."""
+        living = self._living
         try:
             yield
         except Exception as error:
+            if living and connection.closed.is_set() and not self.server.transport.is_program:
+                await asyncio.wait({living}, timeout=CLOSE_SECONDS)
+                connection.stopped = connection.stopped or _why(living)
             raise self._failure(error, connection) from error
 
     def _failure(self, error: Exception, connection: Connection) -> ToolError:
@@ -419,3 +423,11 @@ def _end(connection: Connection, living: asyncio.Task[None]) -> None:
 
 def _slow(server: ServerDefinition) -> str:
     return f"it has not answered within {server.startup_timeout:g} s (`startupTimeout` in its definition sets how long that may take)"
+
+
+def _why(living: asyncio.Task[None]) -> str:
+    """Return the error that ended a connection; empty if there is none, or if it has not ended."""
+    from agentcli.features.mcp.values import reason
+
+    error = living.exception() if living.done() and not living.cancelled() else None
+    return reason(error).rstrip(".") if error else ""
