@@ -18,6 +18,17 @@ EVERYWHERE = ("0.0.0.0/0", "::/0")
 """Networks that allow every address."""
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
+_INWARD = tuple(
+    map(
+        ipaddress.ip_network,
+        ("192.0.0.0/24", "168.63.129.16/32", "192.88.99.0/24", "3fff::/20", "fec0::/10", "5f00::/16"),
+    )
+)
+"""Networks that this Python may call global, although they serve the own network or cloud.
+
+Among them are the metadata services of Oracle Cloud and Azure.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -117,7 +128,8 @@ def _parts(url: str) -> tuple[str, str, int, str]:
 
 
 def _public(address: Address) -> bool:
-    return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
+    special = address.is_multicast or address.is_reserved or address.is_unspecified
+    return address.is_global and not special and not any(address in network for network in _INWARD)
 
 
 def _meant(address: Address) -> list[Address]:

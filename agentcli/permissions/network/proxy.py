@@ -41,7 +41,8 @@ _HOP = frozenset(
         "host",
     ]
 )
-_REQUEST = re.compile(rb"([A-Z]{3,10}) (\S{1,8000}) HTTP/1\.[01]")
+_REQUEST = re.compile(rb"([A-Z]{3,10}) ([^\0-\x20\x7f]{1,8000}) HTTP/1\.[01]")
+_VALUE = re.compile(rb"[^\0-\x08\n-\x1f\x7f]*")
 _TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HANDSHAKE, _HELLO, _NAMES = 22, 1, 0
 """Numbers of TLS: a record of the handshake, its first message, and that message's field of host names."""
@@ -78,12 +79,12 @@ class _Head:
     target: str
     fields: tuple[tuple[str, str], ...]
 
-    def one(self, name: str) -> str:
-        """Return the value of a field; empty if it is missing. Raises Refused if it is repeated."""
+    def one(self, name: str) -> str | None:
+        """Return the value of a field; None if it is missing. Raises Refused if it is repeated."""
         found = [value for each, value in self.fields if each == name]
         if len(found) > 1:
             raise Refused(400, f"the field {name} is there twice")
-        return found[0] if found else ""
+        return found[0] if found else None
 
 
 class Proxy:
@@ -197,10 +198,11 @@ class Proxy:
         host, port = _authority(found[1], 80)
         if port != 80:
             raise Refused(403, f"port {port} is not let through")
-        if head.one("transfer-encoding"):
+        if head.one("transfer-encoding") is not None:
             raise Refused(411, "a body needs its length")
-        length = head.one("content-length") or "0"
-        if not re.fullmatch(r"\d{1,12}", length):
+        given = head.one("content-length")
+        length = "0" if given is None else given
+        if not re.fullmatch(r"[0-9]{1,12}", length):
             raise Refused(400, "the length is not a number")
         self._count(host, int(length))
         remote, sender = await self._reach(host, port)
@@ -254,10 +256,10 @@ class Proxy:
             await asyncio.gather(*ways, return_exceptions=True)
 
     def _count(self, host: str, size: int) -> None:
-        """Count bytes sent to a host. Raises Refused beyond the limit."""
-        self._sent[host] += size
-        if self._sent[host] > MOST_SENT:
+        """Count bytes that go to a host. Raises Refused beyond the limit; what is refused does not count."""
+        if self._sent[host] + size > MOST_SENT:
             raise Refused(413, f"more than {MOST_SENT:,} bytes would go to {host}")
+        self._sent[host] += size
 
 
 async def _head(reader: asyncio.StreamReader) -> _Head:
@@ -273,7 +275,7 @@ async def _head(reader: asyncio.StreamReader) -> _Head:
     fields = []
     for line in lines:
         name, colon, value = line.partition(b":")
-        if not colon or not _TOKEN.fullmatch(name) or b"\n" in value or b"\r" in value or b"\0" in value:
+        if not colon or not _TOKEN.fullmatch(name) or not _VALUE.fullmatch(value):
             raise Refused(400, "a field is not well formed")
         fields.append((name.decode("ascii").lower(), value.strip().decode("latin-1")))
     return _Head(found[1].decode("ascii"), found[2].decode("latin-1"), tuple(fields))

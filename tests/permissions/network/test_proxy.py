@@ -1,4 +1,4 @@
-"""Forty attacks on the proxy of sandboxed commands, and what it lets through."""
+"""Attacks on the proxy of sandboxed commands, and what it lets through."""
 
 from __future__ import annotations
 
@@ -178,6 +178,14 @@ REFUSED = [
     ("a line that goes on", get("http://good.example.org/", "X: a\r\n evil: b\r\n"), 400),
     ("a field without a colon", get("http://good.example.org/", "evil\r\n"), 400),
     ("a head without an end", b"GET http://good.example.org/ HTTP/1.1\r\nX: " + b"a" * 20_000 + b"\r\n\r\n", 431),
+    ("a transfer encoding without a value", get("http://good.example.org/", "Transfer-Encoding:\r\n", "POST"), 411),
+    ("a length without a value", get("http://good.example.org/", "Content-Length:\r\n", "POST", "a"), 400),
+    ("a list of lengths", get("http://good.example.org/", "Content-Length: 3, 3\r\n", "POST", "abc"), 400),
+    ("a control character in a field", get("http://good.example.org/", "X: a\x0bHost: evil\r\n"), 400),
+    ("a NUL in a path", get("http://good.example.org/\0"), 400),
+    ("IPv6 with a zone", connect("[fe80::1%25eth0]:443"), 403),
+    ("an address in two notations", connect("0177.0x0.0.1:443"), 403),
+    ("a port that wraps around", connect("good.example.org:65979"), 403),
     ("no request", b"\x16\3\1\0\0\r\n\r\n", 400),
     ("HTTP/2", b"PRI * HTTP/2.0\r\n\r\n", 400),
 ]
@@ -205,6 +213,11 @@ def test_an_attack_is_refused_and_reaches_nothing(request_: bytes, status: int) 
         [PUBLIC, "192.168.0.1"],
         ["0.0.0.0"],
         ["224.0.0.1"],
+        ["192.0.0.192"],
+        ["168.63.129.16"],
+        ["fec0::1"],
+        ["fe80::1%eth0"],
+        ["::ffff:0:a9fe:a9fe"],
         [],
     ],
 )
@@ -261,6 +274,26 @@ def test_an_encrypted_upload_ends_at_the_limit_and_counts_over_connections() -> 
     talk(net, connect("good.example.org:443"), hello("good.example.org"), bytes(MOST_SENT + 100_000))
     assert len(net.got) <= MOST_SENT
     assert net.refused == [f"more than {MOST_SENT:,} bytes would go to good.example.org"]
+
+
+def test_an_upload_that_is_refused_does_not_close_its_host() -> None:
+    async def run() -> list[bytes]:
+        net, answers = Net(), []
+        proxy = Proxy(net.permit, net.resolve, net.connect)
+        listening = socket.create_server(("127.0.0.1", 0))
+        await proxy.serve(listening)
+        for request in (
+            get("http://good.example.org/", "Content-Length: 50000000\r\n", "PUT"),
+            get("http://good.example.org/"),
+        ):
+            reader, writer = await asyncio.open_connection(*listening.getsockname()[:2])
+            writer.write(request)
+            answers.append((await asyncio.wait_for(reader.read(), 5))[:12])
+            writer.close()
+        proxy.close()
+        return answers
+
+    assert asyncio.run(run()) == [b"HTTP/1.1 413", b"HTTP/1.1 200"]
 
 
 def test_a_hello_in_pieces_is_read_to_its_end() -> None:
