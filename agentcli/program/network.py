@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from agentcli.agent.ports import ApprovalRequest, Approve
 from agentcli.core.message import ToolCall
 from agentcli.core.tasks import run_beside
-from agentcli.permissions.network.hosts import Hosts, hosts_in
+from agentcli.permissions.network.hosts import Hosts, hosts_in, opened
 from agentcli.permissions.network.proxy import Proxy, listening_in
 from agentcli.permissions.rules import NETWORK, Rule, Rules, parse_rule
 from agentcli.permissions.shell.programs.known_programs import uses_network
@@ -77,16 +77,17 @@ class NetworkGate:
     def port_for(self, line: str) -> int:
         """Return the port of the proxy for a command.
 
-        Return 0 if the command needs none and none runs, or if none can run.
+        Return 0 if none runs and the command needs none, or if none can run. With a rule for a host, each one needs it.
         """
         programs = tuple(
             dict.fromkeys(
                 each[0] for part in contents(line)[0] for each in runs(part) if uses_network(each, self._roots)
             )
         )
-        if not programs:
+        if not programs and not opened(self._rules()):
             return self._port
-        self._programs, self._line = programs, line
+        if programs:
+            self._programs, self._line = programs, line
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:

@@ -326,9 +326,10 @@ class WorkspacePolicy:
 
     def _port_for(self, line: str) -> int:
         """Return the port at which a command finds the proxy of the network; 0 if it needs none."""
+        from agentcli.permissions.network.hosts import opened
         from agentcli.permissions.shell.effects.network_use import may_fetch
 
-        gate = self._gate.now if self._gate.now is not None or not may_fetch(line) else self._gate()
+        gate = self._gate() if may_fetch(line) or opened(self.rules()) else self._gate.now
         return gate.port_for(line) if gate is not None else 0
 
     def _same_port(self, port: int) -> bool:

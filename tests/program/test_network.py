@@ -124,6 +124,11 @@ def test_a_command_without_the_network_starts_no_proxy(tmp_path: Path) -> None:
     assert asyncio.run(run()) == 0
 
 
+def test_a_rule_lets_any_command_reach_its_host(tmp_path: Path) -> None:
+    made = gate(tmp_path, Asked(), parse_rules(allow=["network(*.example.org)"]))
+    assert "cannot be found" in said(made, "make test", "a.example.org")[0]
+
+
 @each_row(
     ("line", "fetches"),
     [

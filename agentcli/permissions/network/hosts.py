@@ -56,6 +56,11 @@ class Hosts:
         return "ask", ""
 
 
+def opened(rules: Rules) -> bool:
+    """Return True if a rule lets a host through. Then any command may reach it, such as a test."""
+    return any(rule.tool == NETWORK for rule in rules.allow)
+
+
 def _covers(pattern: str, host: str) -> bool:
     """Return True if a rule's pattern covers a host. `*.example.org` covers names below it, `example.org` only itself."""
     return not pattern or bool(wildcard(pattern.lower().removesuffix(".")).fullmatch(host))

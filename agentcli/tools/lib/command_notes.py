@@ -39,7 +39,7 @@ _PORT = r"(?i)(?:localhost|127\.0\.0\.1|\[?::1\]?|0\.0\.0\.0)\"?(?::|,? port:? |
 _TAIL = 4_000
 """Characters at the end of an output to search for reasons."""
 HELD = "[it ran in a sandbox, which {limit}. If that is why it failed: {next}]"
-NO_NETWORK = "reaches no network but servers that you started"
+NO_NETWORK = "reaches no network but servers that you started, and hosts that a network(HOST) rule allows"
 NO_WRITING = "can write only in the workspace and /tmp, and not in .git and other protected files"
 NO_SEEING = "sees nothing of the home folder but programs and what the command or rules about read name"
 KEPT_IN = "the user did not let it run outside. Do it another way, or leave it out and say so"
