@@ -53,13 +53,13 @@ def test_a_long_turn_in_a_small_window_ends_well(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_made_smaller_stops_with_numbers_and_a_way_out(tmp_path: Path) -> None:
-    tiny = replace(DEMO, window=3_000, max_output=500)
+    tiny = replace(DEMO, window=2_600, max_output=500)
     session = open_session(tmp_path, [say("Yes.")], model=tiny, context=ContextSettings(large_input_tokens=10**6))
-    desk_events = say_to(session, *(lines("prompt", 40) for _ in range(6)), lines("prompt", 500))
+    desk_events = say_to(session, *(lines("prompt", 40) for _ in range(6)), lines("prompt", 400))
     failed = [event.error for event in desk_events if getattr(event, "error", None)]
     assert failed
     sent = [e.body.usage.prompt for e in session.history.entries if isinstance(e.body, Message) and e.body.usage]
-    assert max(sent) <= 2_500, "a request was sent that was known not to fit"
+    assert max(sent) <= 2_100, "a request was sent that was known not to fit"
     assert all(isinstance(error, ContextError) for error in failed)
     assert "/handoff" in str(failed[-1])
 
