@@ -220,7 +220,8 @@ async def _stream(turn: Turn) -> ReplyBuilder:
                     case _:
                         pass
     except (ModelError, LimitReached) as error:
-        failure = error
+        failure, reply = error, reply.joined()
+        conversation.journal.stream(reply.so_far)  # which would keep the pieces
     except BaseException:
         _unseen(conversation.received(reply, None))
         raise

@@ -11,10 +11,20 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import AgentError, IncompleteReply, ModelError
 from agentcli.core.event import ReplyRestarted
 from agentcli.core.message import Message, Part, Stop, Text, Thinking, ToolCall, Usage
-from agentcli.core.model import EditsApplied, ModelSpec, PartDone, Searched, Stopped, StreamEvent, TextDelta, UsageSeen
+from agentcli.core.model import (
+    PIECE,
+    EditsApplied,
+    ModelSpec,
+    PartDone,
+    Searched,
+    Stopped,
+    StreamEvent,
+    TextDelta,
+    UsageSeen,
+)
 
 Tail = tuple["Tail | None", str]
-"""Text as it arrives, each piece pointing to the previous one: adding a piece copies nothing."""
+"""Text as it arrives, each piece pointing to the previous one: adding a piece copies little."""
 BEGINS = ("<", "‹", "[", "{", "*** Begin Patch", "```tool_code", "Action:", "to=")
 """Texts of which every reply with a written call contains one: most replies are examined no further."""
 ENDS = (">", "]", "}", "`", "|")
@@ -41,7 +51,7 @@ class ReplyBuilder:
         """Return the reply after one more event of the stream."""
         match step:
             case TextDelta(text):
-                return replace(self, tail=(self.tail, text))
+                return replace(self, tail=_longer(self.tail, text))
             case PartDone(part):
                 return replace(self, parts=(*self.parts, part), tail=None if isinstance(part, Text) else self.tail)
             case UsageSeen(usage):
@@ -56,6 +66,10 @@ class ReplyBuilder:
                 return ReplyBuilder()
             case _:
                 return self
+
+    def joined(self) -> ReplyBuilder:
+        """Return the reply with its unfinished text in one piece: the pieces would be a second copy of it."""
+        return replace(self, tail=(None, _joined(self.tail))) if self.tail else self
 
     def so_far(self) -> tuple[Part, ...]:
         """Return the parts if the stream ended now, including unfinished text."""
@@ -107,6 +121,10 @@ class ReplyBuilder:
             stop=self.stop or ("error" if error else "interrupted"),
             error=error,
         )
+
+
+def _longer(tail: Tail | None, text: str) -> Tail:
+    return (tail[0], tail[1] + text) if tail and len(tail[1]) < PIECE else (tail, text)
 
 
 def _joined(tail: Tail | None) -> str:

@@ -18,7 +18,7 @@ from agentcli.context.inject import wrap
 from agentcli.core.codec.fields import is_deeper
 from agentcli.core.history import common
 from agentcli.core.message import File, ToolCall
-from agentcli.core.model import Request, RequestMessage
+from agentcli.core.model import PIECE, Request, RequestMessage
 
 DEEPEST = 200
 """Maximum nesting of an input. No tool needs more, and recursion fails on much deeper ones."""
@@ -109,6 +109,16 @@ def _new_id() -> str:
 def attachment(file: File) -> str:
     """Write a user's file as text in a tag that its content cannot close."""
     return wrap("file", file.text, path=file.path)
+
+
+class Pieces(list[str]):
+    """Text in pieces. Short ones are joined as they come: each would take fifty bytes more than its characters."""
+
+    def append(self, text: str) -> None:
+        if self and len(self[-1]) < PIECE:
+            self[-1] += text
+        else:
+            super().append(text)
 
 
 def sendable(text: str) -> str:

@@ -13,13 +13,13 @@ import pytest
 from inline_snapshot import snapshot
 
 from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
-from agentcli.core.model import Breakpoint, Request, RequestMessage, ToolSchema
+from agentcli.core.model import PIECE, Breakpoint, Request, RequestMessage, ToolSchema
 from agentcli.providers.anthropic.request import to_wire
 from agentcli.providers.catalog import spec
 from agentcli.providers.google.request import Former, to_body
 from agentcli.providers.scripted.model import say
 from agentcli.providers.settings import BUILT_IN, ProviderSettings
-from agentcli.providers.wire import DEEPEST, WireMessages, can_run, joined, tokens, wire_id, wire_name
+from agentcli.providers.wire import DEEPEST, Pieces, WireMessages, can_run, joined, tokens, wire_id, wire_name
 from tests.loopback import Loopback
 from tests.providers.hearing import READ, Heard, connected, hear, request
 from tests.tables import each_row
@@ -525,3 +525,11 @@ def test_a_made_up_name_goes_back_in_letters_that_are_taken(name: str, sent: str
 )  # fmt: skip
 def test_a_count_that_is_none_counts_nothing(value: Any, number: int) -> None:
     assert tokens(value) == number
+
+
+def test_text_in_pieces_of_a_word_is_kept_in_few_strings() -> None:
+    pieces, words = Pieces(), [f"word{n} " for n in range(10_000)]
+    for word in words:
+        pieces.append(word)
+    assert "".join(pieces) == "".join(words)
+    assert len(pieces) <= len("".join(words)) / PIECE + 1

@@ -13,7 +13,7 @@ from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
 from agentcli.core.message import Part, Stop, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import EditsApplied, PartDone, Searched, Source, Stopped, StreamEvent, UsageSeen
 from agentcli.providers.anthropic.models import KIND
-from agentcli.providers.wire import Ids, sendable, tier, tokens
+from agentcli.providers.wire import Ids, Pieces, sendable, tier, tokens
 
 Json = dict[str, Any]
 
@@ -49,7 +49,7 @@ class _Block:
     """
 
     begun: Json
-    pieces: list[str] = field(default_factory=list)
+    pieces: list[str] = field(default_factory=Pieces)
     signature: str = ""
     index: int | None = None
     server_id: Any = None

@@ -13,7 +13,7 @@ from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
 from agentcli.core.message import SIGNATURE, Meta, Part, Stop, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import PartDone, Searched, Source, Stopped, StreamEvent, UsageSeen
 from agentcli.providers.google.models import KIND
-from agentcli.providers.wire import Ids, sendable, tier, tokens
+from agentcli.providers.wire import Ids, Pieces, sendable, tier, tokens
 
 STOPS: Mapping[str, Stop] = {
     "STOP": "end_turn",
@@ -50,7 +50,7 @@ class Reply:
 
     def __init__(self, ids: Ids | None = None) -> None:
         self._ids = ids or Ids()
-        self._run: list[str] = []
+        self._run: list[str] = Pieces()
         self._thought = False
         self._pending: list[Part | None] = []
         self._calls = False
@@ -159,7 +159,7 @@ class Reply:
 
     def _flush(self, meta: Meta | None = None) -> Iterator[StreamEvent]:
         """End the current run of text, if there is one; drop it if it is empty and unsigned."""
-        text, self._run = "".join(self._run), []
+        text, self._run = "".join(self._run), Pieces()
         if not text and not meta:
             return
         part: Part = Thinking(text, "", meta) if self._thought else Text(text, meta=meta)

@@ -14,7 +14,7 @@ from agentcli.core.message import Meta, Stop, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import PartDone, Stopped, StreamEvent, UsageSeen
 from agentcli.providers.arguments import call_of
 from agentcli.providers.openai.models import KIND
-from agentcli.providers.wire import Ids, sendable, sendable_json, tier, tokens
+from agentcli.providers.wire import Ids, Pieces, sendable, sendable_json, tier, tokens
 
 OPENED, CLOSED = "<think>", "</think>"
 
@@ -104,7 +104,7 @@ class _Call:
     server_id: Any
     call_id: str
     name: str = ""
-    pieces: list[str] = field(default_factory=list)
+    pieces: list[str] = field(default_factory=Pieces)
     extra: Json = field(default_factory=dict)
 
 
@@ -118,7 +118,7 @@ class Reply:
     def __init__(self, ids: Ids | None = None) -> None:
         self._ids = ids or Ids()
         self._tags = ThinkTags()
-        self._run: list[str] = []
+        self._run: list[str] = Pieces()
         self._source = ""
         self._details: list[Json] = []
         self._calls: list[_Call] = []
@@ -219,7 +219,7 @@ class Reply:
 
     def _flush(self) -> Iterator[StreamEvent]:
         """End the current run of text, if there is one. Reasoning details without a text are a thought, too."""
-        text, source, self._run = "".join(self._run), self._source, []
+        text, source, self._run = "".join(self._run), self._source, Pieces()
         if text and source == "text":
             yield PartDone(Text(text))
             text = ""

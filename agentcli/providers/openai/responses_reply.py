@@ -15,7 +15,7 @@ from agentcli.core.model import PartDone, Searched, Source, Stopped, StreamEvent
 from agentcli.providers.arguments import BARE, call_of
 from agentcli.providers.openai.models import KIND
 from agentcli.providers.openai.responses_request import COMPACTED
-from agentcli.providers.wire import Ids, sendable, sendable_json, tier, tokens
+from agentcli.providers.wire import Ids, Pieces, sendable, sendable_json, tier, tokens
 
 Json = dict[str, Any]
 
@@ -44,7 +44,7 @@ class _Begun:
 
     call_id: str
     name: str
-    pieces: list[str] = field(default_factory=list)
+    pieces: list[str] = field(default_factory=Pieces)
 
 
 class Reply:
