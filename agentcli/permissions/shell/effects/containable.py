@@ -11,7 +11,14 @@ from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.tool import LinePart
-from agentcli.permissions.paths import Workspace, could_name_protected, is_shown, judge_path, names_protected
+from agentcli.permissions.paths import (
+    Workspace,
+    could_name_protected,
+    is_installed,
+    is_shown,
+    judge_path,
+    names_protected,
+)
 from agentcli.permissions.shell.effects.changes import (
     CHANGING,
     all_restorable,
@@ -32,6 +39,7 @@ from agentcli.permissions.shell.programs.known_programs import (
     INTERPRETERS,
     OF_THE_SHELL,
     SHELLS,
+    WRAPPERS,
     command_name,
     is_ordinary,
     uses_network,
@@ -208,7 +216,11 @@ def _problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspa
         yield removal_problem(name, arguments, part, folders, workspace)
     yield overwriting_problem(words, folders, workspace)
     if words[0] in CHANGING or not is_ordinary(words):
+        started = {named[0] for named in runs(part)} if words[0] in WRAPPERS else ()
         for word in words[1:]:
+            if os.path.basename(word) in started:
+                yield _name_problem(word, folders, workspace)
+                continue
             # What `cp` copies it only reads.
             reads = fits_reading(words[0], words) or (words[0] == "cp" and word is not words[-1])
             yield _word_problem(word, folders, workspace, reads=reads)
@@ -332,7 +344,10 @@ def fits_reader(words: Sequence[str]) -> bool:
 def _name_problem(name: str, folders: Sequence[Path], workspace: Workspace) -> str:
     if "/" not in name or name.startswith(_SYSTEM_PROGRAMS):
         return ""
-    return f"{name} lies outside the workspace" if _outside(name, folders, workspace) else ""
+    # The interpreter of a virtual environment is a link into an installation, which the sandbox shows.
+    found = (judge_path(name, workspace, write=False, cwd=folder) for folder in folders)
+    installed = all(one.verdict == "outside" and one.path and is_installed(one.path, workspace) for one in found)
+    return "" if installed or not _outside(name, folders, workspace) else f"{name} lies outside the workspace"
 
 
 def _target_problem(text: str, write: bool, folders: Sequence[Path], workspace: Workspace) -> str:

@@ -335,3 +335,28 @@ def test_git_records_in_an_added_repository_and_in_no_nested_one(workspace: Work
         assert decided(command, added).decision == "ask", command
     (lib / ".git/hooks/pre-commit").touch()
     assert decided(commit, added).decision == "ask"
+
+
+VENV = (
+    ".venv/bin/python -m pytest; env .venv/bin/python -m pytest; timeout 60 .venv/bin/python x.py; .venv/bin/old x.py"
+)
+
+
+@pytest.fixture(scope="module")
+def installed(workspace: Workspace) -> Workspace:
+    """The workspace with a virtual environment whose interpreter is installed elsewhere, beside a program that is not."""
+    tools = workspace.cwd.parent / "tools"
+    programs = workspace.cwd / ".venv/bin"
+    programs.mkdir(parents=True)
+    for name, folder in (("python", tools / "versions"), ("old", workspace.cwd.parent / "other")):
+        folder.mkdir(parents=True)
+        (folder / name).write_text("#!/bin/sh\n")
+        (folder / name).chmod(0o755)
+        (programs / name).symlink_to(folder / name)
+    return replace(workspace, installed=lambda: (tools,))
+
+
+def test_a_program_that_links_into_an_installation_runs_and_no_other_link_does(installed: Workspace) -> None:
+    answers = {each.strip(): decided(each.strip(), installed).decision for each in VENV.split(";")}
+    assert [*answers.values()] == ["allow", "allow", "allow", "ask"], answers
+    assert decided("cp x.py .venv/bin/python", installed).decision == "ask"
