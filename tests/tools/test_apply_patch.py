@@ -59,6 +59,12 @@ def test_a_patch_adds_changes_moves_and_deletes_files(call: Call, ctx: Bench) ->
     assert "+    x = 2" in outcome.metadata["diff"]
 
 
+def test_a_hunk_that_does_not_fit_is_shown_beside_the_nearest_lines(call: Call, ctx: Bench) -> None:
+    put(ctx, "a.py", b"first = 1\nsecond = 2\n")
+    told = call("apply_patch", input=patch("*** Update File: a.py", "@@", "-secnd = 2", "+second = 3")).output
+    assert "Nearest: lines 1-2 (- your lines, + the file):\n  first = 1\n- secnd = 2\n+ second = 2" in told
+
+
 def test_one_changed_file_is_reported_as_an_edit(call: Call, ctx: Bench) -> None:
     put(ctx, "a.py", b"a\nb\n")
     outcome = call("apply_patch", input=patch("*** Update File: a.py", "@@", "-a", "+A"))

@@ -60,6 +60,18 @@ def test_standard_input_is_empty_and_there_is_no_terminal(call: Call) -> None:
     assert time.monotonic() - started < 30
 
 
+@pytest.mark.parametrize("has", [True, False])
+def test_a_module_that_only_the_projects_environment_has_is_told(call: Call, ctx: Bench, has: bool) -> None:
+    packages = ctx.cwd / ".venv/lib/python3.12/site-packages"
+    (packages / ("typeguard_x" if has else "other")).mkdir(parents=True)
+    failing = f"{sys.executable} -c 'import typeguard_x' 2>&1 | tail -1"
+    note = "\n[typeguard_x is installed in .venv: run it with .venv/bin/python]"
+    assert (
+        call("bash", command=failing).output.rstrip()
+        == f"ModuleNotFoundError: No module named 'typeguard_x'{note * has}"
+    )
+
+
 @pytest.mark.parametrize(
     "command",
     ["vim a.py", "cd x && nano y", "sudo vi /etc/hosts", "htop", "top", "watch ls", "tmux", "/usr/bin/vim a", "A=1 B= vim a", "env vim a",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from agentcli.core.text.words import plural
 from agentcli.core.tool import (
@@ -36,6 +37,10 @@ _REFUSED = r"(?i)[^\n]*(?:connection refused|(?-i:\bECONNREFUSED\b)|failed to co
 _MISSING = r"(?i)[^\n]*(?:no such file|(?-i:\bENOENT\b)|not found|does not exist|cannot find|can't find)[^\n]*"
 _NAMED = r"(?:~|/)[^\s'\"`:,;()<>]+"
 _PORT = r"(?i)(?:localhost|127\.0\.0\.1|\[?::1\]?|0\.0\.0\.0)\"?(?::|,? port:? |\D{0,3}port \(?)(\d{2,5})"
+LACKS = "No module named"
+"""What Python says of a module that is not installed."""
+_NO_MODULE = rf"{LACKS} '?([A-Za-z_]\w*)"
+_ENVIRONMENTS = (".venv", "venv")
 _TAIL = 4_000
 """Characters at the end of an output to search for reasons."""
 HELD = "[it ran in a sandbox, which {limit}. If that is why it failed: {next}]"
@@ -89,6 +94,16 @@ def hidden_unless_named(outcome: ToolOutput, sandbox: CommandSandbox) -> str:
     hidden = (path for _, path in _hidden(outcome.output[-_TAIL:], sandbox))
     for path in filter(sandbox.nameable, hidden):
         return f"[{path} is hidden from commands that do not name it: pass it as an argument, or in a variable]"
+    return ""
+
+
+def in_environment(output: str, folders: Sequence[Path]) -> str:
+    """Return the note on a Python module that only a virtual environment of the project has; empty for none."""
+    for module in re.findall(_NO_MODULE, output[-_TAIL:]):
+        for place in (folder / name for folder in folders for name in _ENVIRONMENTS):
+            packages = place.glob("lib/python3*/site-packages")
+            if any((each / module).is_dir() or (each / f"{module}.py").is_file() for each in packages):
+                return f"[{module} is installed in {place.name}: run it with {place.name}/bin/python]"
     return ""
 
 

@@ -27,10 +27,12 @@ from agentcli.system.programs import environment, find_program, hardened
 from agentcli.tools.jobs import Fresh, Job, Jobs, waiting_time
 from agentcli.tools.lib.command_notes import (
     KEPT_IN,
+    LACKS,
     NOBODY,
     blocked_by_sandbox,
     credentials_missing,
     hidden_unless_named,
+    in_environment,
     made_protected,
     needs_terminal,
     notes_on,
@@ -61,6 +63,8 @@ async def run_command(ctx: ToolContext, call_id: str, command: str, timeout: int
         started = _in_background(ctx, call_id, command, prepared)
         return _left_later(ctx, started, sandbox.watch(True) if sandbox.watch is not None else tuple)
     outcome = await _watched(ctx, call_id, command, prepared, timeout)
+    if LACKS in outcome.output and (note := await asyncio.to_thread(in_environment, outcome.output, ctx.roots)):
+        return replace(outcome, output=f"{outcome.output.rstrip()}\n{note}")
     outcome = with_sandbox_notes(outcome, sandbox)
     refused = sandbox.refused_hosts()
     if note := hidden_unless_named(outcome, sandbox):

@@ -377,5 +377,5 @@ def _joined(lines: Sequence[str]) -> str:
 def _not_found(text: str, hunk: Hunk, name: str, where: str) -> str:
     there = already_there(text, _joined(hunk.new)).replace("new_string", "What it adds")
     head = f"{where}these lines are not in {name}: {hunk.old[0].strip()[:80]!r} … Nothing was changed.{f' {there}' if there else ''}"
-    hint = nearest(text, _joined(hunk.old))
+    hint = nearest(text, _joined(hunk.old), "your lines")
     return f"{head}\n{hint}" if hint else f"{head} Read the file again."

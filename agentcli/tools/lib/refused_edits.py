@@ -26,8 +26,8 @@ _TELLING = 3
 """Minimum characters of a new text, without outer blanks, for a hint that it is already in the file."""
 
 
-def nearest(text: str, old: str) -> str:
-    """Return the most similar lines with a small diff against the old text, or an empty text.
+def nearest(text: str, old: str, named: str = "your old_string") -> str:
+    """Return the most similar lines with a small diff against the old text, called `named`, or an empty text.
 
     The model can correct its next attempt with it.
     """
@@ -46,7 +46,7 @@ def nearest(text: str, old: str) -> str:
     ours = [line[:_WIDTH] for line in wanted[skipped : skipped + _SHOWN]]
     theirs = [line[:_WIDTH] for line in lines[begin:end]]
     excerpt = "\n".join(_compared(ours, theirs, first - begin, max(0, end - last))[: _SHOWN + 2 * _AROUND])
-    return f"Nearest: lines {begin + 1}-{end} (- your old_string, + the file):\n{excerpt}"
+    return f"Nearest: lines {begin + 1}-{end} (- {named}, + the file):\n{excerpt}"
 
 
 def contexts(text: str, matches: Sequence[Match]) -> str:
