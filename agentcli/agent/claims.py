@@ -84,7 +84,7 @@ LANGUAGES = {
         r"waiting|running|pending|todo|(?<![:.\-])CI|(?:pipelines?|workflows?|jobs?|agents?)(?! tests?\b)|GitHub|PR|criteri\w+)\b",
     ),
     "German": Words(
-        "besteh bestanden grün erfolg sauber fehler geprüft verifiziert getestet behoben repariert funktioniert durchgelaufen",
+        "besteh bestanden grün laufen erfolg sauber fehler geprüft verifiziert getestet behoben repariert funktioniert durchgelaufen",
         r"\b(?:\w*tests?|testsuite)\b",
         r"\b(?:build|kompiliert|übersetzt|baut)\b",
         r"\b(?:lint\w*|typprüfung|formatierung)\b",

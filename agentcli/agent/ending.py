@@ -14,7 +14,7 @@ from agentcli.agent.calls.call import Call, Run, Stage
 from agentcli.agent.claims import NO_RECEIPT, Receipt, claims
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionPart, Unfinished
-from agentcli.agent.intent import announces, orders_change, unclear
+from agentcli.agent.intent import announces, asks, orders_change, unclear
 from agentcli.agent.reply import ENDS, ReplyBuilder
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Event
@@ -32,6 +32,7 @@ UNCLEAR = (
     "Nothing was changed, and no command showed that the task is done. If the task asks for a change, decide and make it now: nobody can answer a question. "
     f"If it asks only for an answer, give it whole, without a question, and begin with `ANSWER:`. {LAST_WORD}"
 )
+ASKED = f"Nobody can answer a question: decide, and do what is left of the task. If nothing is left, end without a question. {LAST_WORD}"
 OPEN_TODOS = f"Your list still has open items:\n{{items}}\nDo them, or correct the list with todo and say what is left undone and why. {LAST_WORD}"
 UNSHOWN = f"{{claim}}. Run it now, or say plainly that it was not run, or that it fails. {LAST_WORD}"
 CONFIRM = (
@@ -68,6 +69,8 @@ _ANNOUNCED = Reason(ANNOUNCED, "the model announced a step and did not take it",
 _WRITTEN_CALL = Reason(WRITTEN_CALL, "the model wrote a call as text, which nothing runs", STOPPED_SHORT)
 _LONE = Reason(WRITTEN_CALL, notice=STOPPED_SHORT)
 """A reply that is only a command: it may be the answer."""
+_ASKED = Reason(ASKED)
+"""A question after work: it may be an offer, so the run does not fail."""
 _NOTHING_DONE = Reason(
     NOTHING_DONE, "it asks for a change, nothing was changed, and no command showed that it holds", NO_CHANGE
 )
@@ -180,6 +183,8 @@ class Ending(SessionPart):
     def _reasons(self, text: str) -> Iterator[Reason]:
         idle = self._able() and not self._denied()
         yield from undone(text, self.deeds, self._task(), idle=idle, alone=self._alone)
+        if self._alone and self.deeds.acted and asks(text):
+            yield _ASKED
         if self._alone and (items := self._open_todos()):
             yield Reason(OPEN_TODOS.format(items=items))
         if self._alone and self._confirms and self.deeds.acted:

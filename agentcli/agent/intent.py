@@ -145,8 +145,12 @@ def orders_change(task: str, *, surely: bool = False) -> bool:
     pattern = _any("orders")
     clauses = list(_clauses(said))
     orders = [bool(pattern.match(clause)) for clause in clauses]
-    asks = said.rstrip().endswith(_QUESTION)
-    return any(orders) and not (asks and not orders[-1])
+    return any(orders) and not (said.rstrip().endswith(_QUESTION) and not orders[-1])
+
+
+def asks(text: str) -> bool:
+    """Return True if a text ends with a question."""
+    return text.rstrip().rstrip("*_`\"')”」 ").endswith(_QUESTION)
 
 
 def unclear(text: str, task: str) -> bool:
@@ -158,8 +162,7 @@ def unclear(text: str, task: str) -> bool:
     said = _said(task)
     if any(mark in said for mark in _QUESTION) or re.match(_ANSWER, text):
         return False
-    asks = text.rstrip().rstrip("*_\"')”」 ").endswith(_QUESTION)
-    return (asks or not _english(said)) and not any(re.match(_INFORMS, line) for line in _lines(said))
+    return (asks(text) or not _english(said)) and not any(re.match(_INFORMS, line) for line in _lines(said))
 
 
 def _english(said: str) -> bool:

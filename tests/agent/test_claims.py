@@ -18,6 +18,7 @@ from tests.tables import each_row
         ("I verified it with the browser.", {"verified"}),
         ("All checks pass.", {"checks"}),
         ("Alle Tests bestehen, und der Build läuft ohne Fehler.", {"tests", "build"}),
+        ("Die Tests des Moduls laufen durch.", {"tests"}),
         ("Todas las pruebas pasan.", {"tests"}),
         ("Tous les tests passent.", {"tests"}),
         ("Все тесты проходят.", {"tests"}),

@@ -259,3 +259,11 @@ def test_the_reminder_says_how_to_end_if_nothing_has_to_change(tmp_path: Path) -
     say_to(session, TASK)
     said = "".join(part.text for each in messages(session) for part in each.parts if isinstance(part, Text))
     assert "If nothing has to change, run what shows it" in said
+
+
+@pytest.mark.parametrize("text", ["Half is done. Should I go on?", "还要补测试吗？", "**Soll ich weitermachen?**"])
+def test_a_question_after_work_is_answered_once_without_a_person(text: str, tmp_path: Path) -> None:
+    script = [say("", WRITE), say(text), say("", CHECK), say("Done. Anything else?")]
+    last, _ = run(tmp_path, script)
+    assert (last.ending, last.steps, last.text) == ("done", 4, "Done. Anything else?")
+    assert run(tmp_path, script, attended=True)[0].steps == 2
