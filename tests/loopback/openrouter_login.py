@@ -67,7 +67,7 @@ class _Handler(Answering):
         elif self.headers["Authorization"] != f"Bearer {KEY}":
             self.answer(401, "{}")
         else:
-            delta = {"choices": [{"index": 0, "delta": {"content": "Signed in."}, "finish_reason": "stop"}]}
+            delta = {"choices": [{"index": 0, "delta": {"content": "Logged in."}, "finish_reason": "stop"}]}
             piece = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": asked["model"], **delta}
             self.answer(200, f"data: {json.dumps(piece)}\n\ndata: [DONE]\n\n", "text/event-stream")
 

@@ -47,7 +47,7 @@ def log_in(
     """
     from agentcli.frontends.cli import stored_keys
 
-    stored_keys.sign_in(provider, account)
+    stored_keys.log_in(provider, account)
 
 
 @app.command("list")

@@ -1,4 +1,4 @@
-"""Sign in with ChatGPT, as its service documents for open-source programs: the requests use the person's plan.
+"""Log in with ChatGPT, as its service documents for open-source programs: the requests use the person's plan.
 
 The first login registers this program for the person's account. Later logins reuse that registration.
 """
@@ -43,7 +43,7 @@ _LEEWAY = 30
 """Seconds by which this machine's clock may differ from the service's."""
 
 
-def signed_in(
+def logged_in(
     settings: ProviderSettings,
     env: Mapping[str, str],
     state: Path,

@@ -37,9 +37,9 @@ def set_key(provider: str, account: str, untried: bool) -> None:
     _store(program, settings, account, key)
 
 
-def sign_in(provider: str, account: str) -> None:
+def log_in(provider: str, account: str) -> None:
     """Log in to a provider in the browser, and store the key that it gives."""
-    from agentcli.frontends.cli.signing_in import new_key, require_login, why_no_login
+    from agentcli.frontends.cli.provider_login import new_key, require_login, why_no_login
 
     account = account and checked_account(account)
     program = program_of(Options())
@@ -51,9 +51,9 @@ def sign_in(provider: str, account: str) -> None:
     if not is_plan(settings):
         _store(program, settings, account, checked(new_key(settings, program.given_env, say)))
         return
-    from agentcli.frontends.cli.plan_login import USAGE, signed_in
+    from agentcli.frontends.cli.plan_login import USAGE, logged_in
 
-    _store(program, settings, account, signed_in(settings, program.given_env, program.dirs.state, account, say))
+    _store(program, settings, account, logged_in(settings, program.given_env, program.dirs.state, account, say))
     say(f"Requests to {provider}/MODEL use your ChatGPT plan. See and limit that at {USAGE}.")
 
 
@@ -105,7 +105,7 @@ def remove_key(provider: str, account: str) -> None:
         return
     store.remove(entry)
     say(removed)
-    from agentcli.frontends.cli.signing_in import KEYS_STAY
+    from agentcli.frontends.cli.provider_login import KEYS_STAY
 
     if provider in KEYS_STAY:
         say(KEYS_STAY[provider])

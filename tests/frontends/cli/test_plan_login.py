@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from agentcli.core.errors import CredentialsError, InputError, ModelError
-from agentcli.frontends.cli.plan_login import callback, signed_in, verified
+from agentcli.frontends.cli.plan_login import callback, logged_in, verified
 from agentcli.providers.logins import addresses, end, renewal, revoke
 from agentcli.providers.settings import BUILT_IN, ProviderSettings
 from agentcli.system.key_store import KeyStore
 from tests.e2e.program import Program
-from tests.frontends.cli.test_signing_in import browser
+from tests.frontends.cli.test_provider_login import browser
 from tests.loopback.chatgpt_login import CODE, SECRET, Authority, authority
 from tests.tables import each_row
 
@@ -43,10 +43,10 @@ def plan(server: Authority) -> ProviderSettings:
     return replace(BUILT_IN["chatgpt"], base_url=f"{server.issuer}/v1")
 
 
-def logged_in(server: Authority, folder: Path, account: str = "") -> list[str]:
+def stored_login(server: Authority, folder: Path, account: str = "") -> list[str]:
     """Log in, store the login, and return what was said."""
     said: list[str] = []
-    login = signed_in(plan(server), {"BROWSER": browser(folder)}, folder, account, said.append)
+    login = logged_in(plan(server), {"BROWSER": browser(folder)}, folder, account, said.append)
     KeyStore(folder).set_login("chatgpt", login)
     return said
 
@@ -60,9 +60,9 @@ def expired(folder: Path) -> None:
 def test_a_second_login_reuses_the_registration_and_nothing_is_said_but_the_page(
     service: Authority, tmp_path: Path
 ) -> None:
-    said = logged_in(service, tmp_path)
+    said = stored_login(service, tmp_path)
     assert service.asked["client_id"] == "dynamic_agent_client"
-    said += logged_in(service, tmp_path)
+    said += stored_login(service, tmp_path)
     assert (service.asked["client_id"], len(service.hosts)) == ("oaiapp_1", 1)
     assert KeyStore(tmp_path).keys() == {"chatgpt": f"{SECRET}-a200"}
     assert not [line for line in said if SECRET in line or CODE in line]
@@ -74,7 +74,7 @@ def test_a_second_login_reuses_the_registration_and_nothing_is_said_but_the_page
 def test_processes_that_need_a_new_key_at_once_renew_it_once(
     service: Authority, tmp_path: Path, many: int, rounds: int
 ) -> None:
-    logged_in(service, tmp_path)
+    stored_login(service, tmp_path)
     for round_ in range(1, rounds + 1):
         expired(tmp_path)
         command = [sys.executable, "-c", RENEWS, str(tmp_path), service.issuer]
@@ -90,7 +90,7 @@ def test_processes_that_need_a_new_key_at_once_renew_it_once(
 
 
 def test_a_renewal_that_fails_says_what_helps_and_keeps_what_still_works(service: Authority, tmp_path: Path) -> None:
-    logged_in(service, tmp_path)
+    stored_login(service, tmp_path)
     renewed = renewal(tmp_path, tmp_path, "chatgpt", service.issuer)
     expired(tmp_path)
     service.down = True
@@ -110,7 +110,7 @@ def test_a_renewal_that_fails_says_what_helps_and_keeps_what_still_works(service
 
 
 def test_a_logout_during_a_renewal_ends_the_renewed_login(service: Authority, tmp_path: Path) -> None:
-    logged_in(service, tmp_path)
+    stored_login(service, tmp_path)
     expired(tmp_path)
     service.pause = 0.6
     renewing = threading.Thread(target=renewal(tmp_path, tmp_path, "chatgpt", service.issuer))
@@ -124,7 +124,7 @@ def test_a_logout_during_a_renewal_ends_the_renewed_login(service: Authority, tm
 def test_the_service_confirms_a_logout_and_states_only_its_own_addresses(
     service: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    logged_in(service, tmp_path)
+    stored_login(service, tmp_path)
     login = KeyStore(tmp_path).login("chatgpt")
     assert revoke(login)
     assert service.ended
@@ -175,7 +175,7 @@ def test_a_login_without_the_plan_is_not_stored(tmp_path: Path) -> None:
         authority(scope="openid profile email") as service,
         pytest.raises(InputError, match="may not use your ChatGPT"),
     ):
-        logged_in(service, tmp_path)
+        stored_login(service, tmp_path)
 
 
 @pytest.mark.full

@@ -1,4 +1,4 @@
-"""Sign in to a provider in the browser, by the way that it documents for other programs: OpenRouter's, with PKCE.
+"""Log in to a provider in the browser, by the way that it documents for other programs: OpenRouter's, with PKCE.
 
 ChatGPT's is in `plan_login`. The reasons why others have none are here.
 """

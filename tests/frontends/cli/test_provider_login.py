@@ -13,7 +13,7 @@ from urllib.request import urlopen
 import pytest
 
 from agentcli.core.errors import InputError
-from agentcli.frontends.cli.signing_in import code_of, exchanged, new_key
+from agentcli.frontends.cli.provider_login import code_of, exchanged, new_key
 from agentcli.providers.settings import ProviderSettings
 from tests.e2e.program import Program
 from tests.loopback.openrouter_login import CODE, KEY, Authority, authority
@@ -63,7 +63,7 @@ def test_a_login_stores_a_key_that_works_at_once_and_a_logout_forgets_it(service
     ran = program.run("auth", "login", "openrouter")
     assert (ran.code, ran.err) == (0, "")
     assert "Stored the key for openrouter in " in ran.out
-    assert program.run("-p", "hi", "-m", "openrouter/some/model").out == "Signed in.\n"
+    assert program.run("-p", "hi", "-m", "openrouter/some/model").out == "Logged in.\n"
     gone = program.run("auth", "logout", "openrouter")
     assert gone.out.splitlines()[0] == "Removed the key for openrouter."
     assert "delete it at openrouter.ai/settings/keys" in gone.out
@@ -124,7 +124,7 @@ def test_a_pasted_address_or_code_is_read(text: str, means: str) -> None:
     ],
 )
 def test_a_provider_without_a_login_says_which_key_to_make(provider: str, told: str) -> None:
-    from agentcli.frontends.cli.signing_in import require_login
+    from agentcli.frontends.cli.provider_login import require_login
     from agentcli.providers.settings import BUILT_IN
 
     with pytest.raises(InputError) as refused:
@@ -141,7 +141,7 @@ def test_a_provider_without_a_login_says_which_key_to_make(provider: str, told: 
     ],
 )
 def test_a_service_that_is_no_provider_says_why_it_has_no_login(name: str, told: str) -> None:
-    from agentcli.frontends.cli.signing_in import why_no_login
+    from agentcli.frontends.cli.provider_login import why_no_login
 
     said = why_no_login(name)
     assert told in said
