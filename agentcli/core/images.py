@@ -135,6 +135,20 @@ def _png_damage(data: bytes) -> str:
     return "it is cut off"
 
 
+def mended(data: bytes) -> bytes:
+    """Return a PNG without damaged chunks that its pixels do not need, such as a colour profile; other data unchanged."""
+    if mime_of(data) != "image/png":
+        return data
+    chunks = [(kind, content, checksum, zlib.crc32(kind + content)) for kind, content, checksum in _chunks(data)]
+    # The name of such a chunk begins with a small letter. Some decoders refuse the image because of it.
+    kept = [
+        struct.pack(">I", len(content)) + kind + content + struct.pack(">I", checksum)
+        for kind, content, checksum, right in chunks
+        if checksum == right or kind[:1].isupper()
+    ]
+    return data[:8] + b"".join(kept) if len(kept) < len(chunks) else data
+
+
 def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes, int]]:
     at = 8
     while at + 12 <= len(data):

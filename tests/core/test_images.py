@@ -3,7 +3,7 @@ from __future__ import annotations
 import base64
 import struct
 
-from agentcli.core.images import ENDINGS, IMAGE_BYTES, LIMITS, damage, damage_of, excess, mime_of
+from agentcli.core.images import ENDINGS, IMAGE_BYTES, LIMITS, damage, damage_of, excess, mended, mime_of
 from tests.tables import each_row
 
 
@@ -38,6 +38,17 @@ def test_a_webp_has_both_of_its_words_in_their_places(data: bytes) -> None:
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
+
+
+PROFILE = b"\x00\x00\x00\x02iCCPab\x00\x00\x00\x00"
+"""A colour profile with a wrong checksum, as in the image of MCP's reference server."""
+
+
+def test_a_damaged_chunk_that_the_pixels_do_not_need_is_left_out() -> None:
+    broken = PIXEL[:33] + PROFILE + PIXEL[33:]
+    assert (damage(broken), mended(broken)) == ("it is damaged", PIXEL)
+    for other in (PIXEL, PIXEL.replace(b"\x00\x01", b"\x00\x02", 1), PIXEL[:-1], b"GIF89a....", b""):
+        assert mended(other) == other
 
 
 @each_row(

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any
 
 from agentcli.core.codec.encode import dumps
-from agentcli.core.images import ENDINGS, IMAGE_BYTES, damage_of, mime_of
+from agentcli.core.images import ENDINGS, IMAGE_BYTES, damage_of, mended, mime_of
 from agentcli.core.mcp_servers import (
     Content,
     KeepFile,
@@ -115,9 +115,14 @@ def image_of(content: Content) -> Image | None:
         return None
     try:
         mime = mime_of(base64.b64decode(content.data[:32]))
+        if mime not in ENDINGS:
+            return None
+        data = content.data
+        if damage_of(data):
+            data = base64.b64encode(mended(base64.b64decode(data, validate=True))).decode()
     except (binascii.Error, ValueError):
         return None
-    return Image(mime, content.data) if mime in ENDINGS and not damage_of(content.data) else None
+    return None if damage_of(data) else Image(mime, data)
 
 
 def kept_data(keep: KeepFile, name: str, content: Content) -> str:
