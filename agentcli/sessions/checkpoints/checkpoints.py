@@ -191,9 +191,7 @@ class Checkpoints:
         states = {**now.states, **dict.fromkeys(gone), **unlisted.states}
         uncovered = {**now.uncovered, **unlisted.uncovered}
         marks = {**now.marks, **unlisted.marks}
-        rules_changed = any(
-            path.name == ".gitignore" and pending.before.states.get(path) != state for path, state in states.items()
-        )
+        rules_changed = self._rules_changed(pending.before, states)
         created: set[Path] = set()
         for path in sorted(path for path in now.states if path not in pending.before.states):
             if any(root in path.parents for root in pending.before.uncovered):
@@ -205,6 +203,12 @@ class Checkpoints:
                 uncovered[path] = "may have been there before"
                 marks[path] = ()
         return FileStates(states, uncovered, marks, now.skipped)
+
+    def _rules_changed(self, before: FileStates, states: States) -> bool:
+        """Return True if a `.gitignore` changed that may have hidden files before; one in a new folder has not."""
+        rules = [path for path in states if path.name == ".gitignore" and before.states.get(path) != states[path]]
+        folders = {folder for path in before.states for folder in path.parents} if rules else set()
+        return any(path.parent in folders or path.parent in self._roots for path in rules)
 
     def _objection(self, target: Target, now: FileStates) -> str:
         """Return why a file is not restored, or an empty text."""

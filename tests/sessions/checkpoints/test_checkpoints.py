@@ -179,6 +179,21 @@ def test_a_file_that_merely_came_into_sight_is_never_deleted(tmp_path: Path) -> 
     assert (root / ".gitignore").read_text() == "secret.txt\n"
 
 
+def test_a_cache_with_its_own_gitignore_is_covered_and_one_in_a_folder_that_was_there_is_not_trusted(
+    work: Work,
+) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=work.root, check=True)
+    work.run("mkdir -p .cache_x/v && echo '*' > .cache_x/.gitignore && echo 1 > .cache_x/v/ids")
+    (batch,) = batches(work.records)
+    assert not batch.uncovered
+    work.undo()
+    assert not work.path(".cache_x").exists()
+    work.path("src").mkdir()
+    work.path("src/b.py").write_text("b = 1\n")
+    work.run("echo '!*.log' > src/.gitignore && echo 1 > src/new.log")
+    assert "may have been there before" in str(batches(work.records)[-1].uncovered)
+
+
 def test_what_lies_beyond_the_limits_is_said_and_never_deleted(tmp_path: Path) -> None:
     root = tmp_path / "work"
     root.mkdir()
