@@ -31,10 +31,13 @@ PASTED = "pictures"
 PASTED_IMAGE = re.compile(rf"""(?:@"[^"\n]*|@?[^\s"']*)/{PASTED}/([0-9a-f]{{12}})\.(?:png|jpg|gif|webp)"?""")
 
 
-def labelled(text: str) -> str:
-    """Return a text with `[Image #1]` for the path of the first image that was pasted, and so on."""
-    numbers: dict[str, int] = {}
-    return PASTED_IMAGE.sub(lambda found: f"[Image #{numbers.setdefault(found[1], len(numbers) + 1)}]", text)
+def labelled(text: str, numbers: dict[str, int] | None = None) -> str:
+    """Return a text with `[Image #1]` for the path of the first image that was pasted, and so on.
+
+    `numbers` has the numbers by name of earlier images, and gets those of new ones; None begins with 1.
+    """
+    known = {} if numbers is None else numbers
+    return PASTED_IMAGE.sub(lambda found: f"[Image #{known.setdefault(found[1], len(known) + 1)}]", text)
 
 
 NEAREST = 3

@@ -46,7 +46,7 @@ class Screen:
     def __init__(
         self, device: Device, look: Look, still: float | None = None, environment: Mapping[str, str] = os.environ
     ) -> None:
-        self.state = State()
+        self.state = State(images=device.editor.pastes.numbers)
         self.look = look
         self.painter = device.painter
         self.status: Callable[[], Status] | None = None

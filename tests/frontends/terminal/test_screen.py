@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from agentcli.frontends.terminal.dialogs.dialogs import Dialog
+from agentcli.frontends.terminal.input.attachments import Pastes
 from agentcli.frontends.terminal.paint import Painter
 from agentcli.frontends.terminal.render.frame import Edit, Size
 from agentcli.frontends.terminal.render.pieces import Printed
@@ -30,7 +31,7 @@ class ShrinkingDevice:
     def __init__(self, asked: int) -> None:
         self.written: list[str] = []
         self.painter = Painter(self.written.append)
-        self.editor = SimpleNamespace(edit=Edit())
+        self.editor = SimpleNamespace(edit=Edit(), pastes=Pastes())
         self.keys_wait = False
         self._left = asked
 

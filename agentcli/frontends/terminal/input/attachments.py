@@ -268,6 +268,8 @@ class Pastes:
     characters: int = PASTE_CHARACTERS
     texts: dict[str, str] = field(default_factory=dict)
     pictures: dict[str, str] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
+    """Numbers of images by name, the same in the transcript. A label keeps its image as long as the terminal is open."""
 
     def fold(self, text: str) -> str:
         """Return the text for the buffer: the paste itself, or a label for a long one."""
@@ -289,8 +291,8 @@ class Pastes:
         return PASTED_IMAGE.sub(lambda found: self._label(found[0]) if found[0].startswith("@") else found[0], text)
 
     def _label(self, name: str) -> str:
-        known = {sent: label for label, sent in self.pictures.items()}
-        label = known.get(name, f"[Image #{len(self.pictures) + 1}]")
+        found = PASTED_IMAGE.fullmatch(name)
+        label = f"[Image #{self.numbers.setdefault(found[1] if found else name, len(self.numbers) + 1)}]"
         self.pictures[label] = name
         return label
 

@@ -3,43 +3,41 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from agentcli.context.tokens.counter import dimensions, image_tokens
 from agentcli.context.window import is_reference, kept
 from agentcli.core.images import ENDINGS
 from agentcli.core.message import GOES_ON, File, Image, Message, Text
 from agentcli.core.sanitise import safe
-from agentcli.core.text.words import labelled, plural
+from agentcli.core.text.words import PASTED_IMAGE, labelled, plural
 from agentcli.frontends.terminal.render.pieces import Attached, Note, UserMessage
 
 
-def user_message(typed: str) -> tuple[UserMessage | Note, ...]:
-    """Return the pieces of a sent prompt.
+def user_message(typed: str, images: dict[str, int]) -> tuple[UserMessage | Note, ...]:
+    """Return the pieces of a sent prompt. `images` has the numbers of pasted images.
 
     If the text is too large for the window, return its beginning and a note that names its file.
     """
     large = kept(typed)
     if large is None:
-        return (UserMessage(safe(labelled(typed))),)
+        return (UserMessage(safe(labelled(typed, images))),)
     note = f"Too large to send whole: kept in {large.path}; its first and last lines are sent."
     return UserMessage(safe(large.beginning), lines=large.lines), Note("act", safe(note))
 
 
-def attached(message: Message) -> Iterator[Attached]:
+def attached(message: Message, images: dict[str, int]) -> Iterator[Attached]:
     """Yield the files, folders, pictures and skills of a prompt."""
-    paths = [part.path for part in message.parts if isinstance(part, Image | File)]
-    pasted = [path for path in paths if labelled(path) != path]
     for part in message.parts:
         match part:
             case Image(path=path):
-                yield Attached(_name(path, pasted) or "image", _picture(part))
+                yield Attached(_name(path, images) or "image", _picture(part))
             case File("inode/directory", path, text):
                 yield Attached(path, plural(len(text.splitlines()), "entry"))
             case File("application/octet-stream", path):
                 yield Attached(path, "binary: its content is not sent")
             case File(mime, path) if mime in ENDINGS:
-                yield Attached(_name(path, pasted), "damaged: it is not sent")
+                yield Attached(_name(path, images), "damaged: it is not sent")
             case File(path=path, text=text) if is_reference(text):
                 yield Attached(path, "large: its first and last lines are sent")
             case File(path=path, text=text) if text.endswith(GOES_ON):
@@ -52,8 +50,9 @@ def attached(message: Message) -> Iterator[Attached]:
                 pass
 
 
-def _name(path: str, pasted: Sequence[str]) -> str:
-    return f"Image #{pasted.index(path) + 1}" if path in pasted else path
+def _name(path: str, images: dict[str, int]) -> str:
+    found = PASTED_IMAGE.search(path)
+    return labelled(found[0], images)[1:-1] if found else path
 
 
 def _picture(image: Image) -> str:

@@ -136,7 +136,7 @@ def _around(state: State, size: Size, theme: Theme) -> list[str]:
     ]
     for n, (when, text) in enumerate(waiting, 1):
         hint = " · ↑ edit" if n == len(waiting) and size.columns >= BAR_FROM else ""
-        line = clip(f"  {when}: {_one_line(labelled(text))}", size.columns - 1 - len(hint))
+        line = clip(f"  {when}: {_one_line(labelled(text, state.images))}", size.columns - 1 - len(hint))
         lines.append(theme.paint("dim", line + hint))
     if state.notice:
         lines += [theme.paint("warn", clip(row, size.columns - 1)) for row in state.notice.split("\n")]

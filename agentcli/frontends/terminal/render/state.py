@@ -81,6 +81,8 @@ class State:
     failed: bool = False
     """True after a turn that can be sent again."""
     status: Status = field(default_factory=Status)
+    images: dict[str, int] = field(default_factory=dict, compare=False)
+    """Numbers of pasted images by name, shared with the input box."""
 
     def again(self, pieces: Sequence[Piece]) -> State:
         """Return the state with pieces to print again, before all others."""
@@ -260,7 +262,9 @@ def _recorded(state: State, record: Record, now: float) -> State:
             steering = tuple(text for text in state.steering if text.strip() != typed.strip())
             review = "" if is_review(body) else state.review
             state = replace(state, steering=steering, asked_at=now, review=review)
-            return state.add(*user_message(typed), *attached(body)) if typed.strip() else state
+            return (
+                state.add(*user_message(typed, state.images), *attached(body, state.images)) if typed.strip() else state
+            )
         case Message():
             if body.text and not state.spoke:
                 state = _hear(_end_thought(state, now), body.text)

@@ -29,10 +29,14 @@ _SHOWN_INPUTS = ("command", "prompt")
 
 
 class Transcript:
-    """Messages of a session as sections of pieces, one section a record; `new` continues after the last one."""
+    """Messages of a session as sections of pieces, one section a record; `new` continues after the last one.
 
-    def __init__(self, journal: Journal) -> None:
+    `images` has the numbers of pasted images.
+    """
+
+    def __init__(self, journal: Journal, images: dict[str, int] | None = None) -> None:
         self._journal = journal
+        self._images = {} if images is None else images
         self._calls: dict[str, ToolCall] = {}
         self._seen = 0
 
@@ -49,7 +53,7 @@ class Transcript:
     def _section(self, record: Record) -> Sequence[Piece]:
         match record.body:
             case Message(role="user") as message:
-                return list(_prompt(message))
+                return list(_prompt(message, self._images))
             case Message() as message:
                 self._calls |= {call.call_id: call for call in message.calls}
                 return list(_reply(message))
@@ -98,12 +102,12 @@ def _rows(text: str) -> tuple[str, ...]:
     return tuple(expand(text.strip("\n")).split("\n"))
 
 
-def _prompt(message: Message) -> Iterator[Piece]:
+def _prompt(message: Message, images: dict[str, int]) -> Iterator[Piece]:
     if message.text.strip():
-        yield UserMessage(safe(labelled(message.typed)), whole=True)
+        yield UserMessage(safe(labelled(message.typed, images)), whole=True)
         if message.typed != message.text:
             yield Printed(tuple(safe(message.text).split("\n")))
-        yield from attached(message)
+        yield from attached(message, images)
     for part in message.parts:
         match part:
             case Text(text=text, source="shell"):

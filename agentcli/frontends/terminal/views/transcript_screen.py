@@ -59,7 +59,7 @@ class Viewing:
 
     def open(self, journal: Journal) -> None:
         """Show the transcript of a session from its end."""
-        self._open(TITLE, Transcript(journal).new, None)
+        self._open(TITLE, Transcript(journal, self._editor.pastes.numbers).new, None)
 
     def show(self, title: str, page: Callable[[int], list[str]]) -> None:
         """Show the rows that `page` returns for a number of columns, from the first."""
