@@ -120,7 +120,7 @@ _LATER = r",\s+(?=\w+\s+(?!or\b|oder\b|ou\b|o\b)\w)"
 """A comma before a clause that can order something (`In cart.py, fix the total`): the verb has an object."""
 _INFORMS = (
     r"(?i)[\W_]*(?:(?:please|can you|could you|i want to|i['’]d like to),?\s+)*(?:tell|explain|describe|rate|translate|review|summari[sz]e|compare|list|show|say|answer|reply|given|consider|"
-    r"what|why|how|which|who|when|where|whether|is|are|does|did|do you|check|find|look|analy[sz]e|assess|audit|investigate|read|suggest|recommend|propose|estimate|count|give me|walk|understand|know|think|draft|plan|"
+    r"what|why|how|which|who|when|where|whether|is|are|does|did|do you|check|find|look|analy[sz]e|assess|audit|investigate|read|suggest|recommend|propose|estimate|count|give me|walk|understand|help me (?:to )?(?:understand|see|decide|find)|know|think|draft|plan|"
     r"write (?:me )?(?:a|an|the)\s)\b"
 )
 """Asks for an answer: what follows after a comma or colon is its subject."""
@@ -130,6 +130,7 @@ _SHORT = 3
 """Words up to which a text in ASCII letters may be English without them."""
 _ANSWER = r"(?i)\W*answer\b"
 """How a reply begins that only answers, after it was asked what it is."""
+_ITEM = r"\s*(?:[-*•]|\d+[.)])\s"
 _QUESTION = ("?", "？", "؟", "\u037e")
 _NEGATED = r"(?i)\s+(?:not|never)\b"
 
@@ -149,8 +150,9 @@ def orders_change(task: str, *, surely: bool = False) -> bool:
 
 
 def asks(text: str) -> bool:
-    """Return True if a text ends with a question."""
-    return text.rstrip().rstrip("*_`\"')”」 ").endswith(_QUESTION)
+    """Return True if a text ends with a question that is no item of a list."""
+    last = text.rstrip().rstrip("*_`\"')”」 ").rpartition("\n")[2]
+    return last.endswith(_QUESTION) and not re.match(_ITEM, last)
 
 
 def unclear(text: str, task: str) -> bool:
@@ -218,7 +220,7 @@ def announces(text: str, *, anywhere: bool = False) -> bool:
 def _last_said(text: str) -> str:
     """Return the last paragraph; of a list, with the paragraph that begins it, unless that asks something."""
     before, _, last = text.rpartition("\n\n")
-    lead = before.rpartition("\n\n")[2] if re.match(r"(?:[-*•]|\d+[.)])\s", last) else ""
+    lead = before.rpartition("\n\n")[2] if re.match(_ITEM, last) else ""
     return f"{lead}\n{last}" if lead and "?" not in lead else last
 
 
