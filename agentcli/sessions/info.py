@@ -62,8 +62,9 @@ def stamp(now: datetime | None = None) -> str:
 def local_minute(stamped: str) -> str:
     """Return a record's time for people, in the local time zone: `2026-01-31 10:30`."""
     try:
-        return f"{datetime.fromisoformat(stamped).astimezone():%Y-%m-%d %H:%M}"
-    except (ValueError, OverflowError):
+        # Lists show thousands; `astimezone` and a format take three times as long.
+        return datetime.fromtimestamp(datetime.fromisoformat(stamped).timestamp()).isoformat(" ", "minutes")
+    except (ValueError, OverflowError, OSError):
         return stamped[:16].replace("T", " ")
 
 

@@ -41,6 +41,7 @@ Select those of a repository with all its places, of one place by its id, or of 
 if TYPE_CHECKING:  # needed by few commands, which import it
     from agentcli.sessions.checkpoints.checkpoints import Checkpoints
     from agentcli.sessions.checkpoints.file_states import Listing
+    from agentcli.sessions.rows import Row
     from agentcli.sessions.settings import CheckpointLimits
     from agentcli.sessions.trash import Trash
 
@@ -253,6 +254,13 @@ class Store:
         infos = [info for folder in self._folders(project) if (info := glance(folder)) is not None]
         return sorted(infos, key=order, reverse=True)
 
+    def rows(self, project: Projects = None) -> Sequence[Row]:
+        """Return what a table shows of the sessions of a project, or of all, last written first."""
+        from agentcli.sessions.rows import row
+
+        rows = [found for folder in self._folders(project) if (found := row(folder)) is not None]
+        return sorted(rows, key=lambda row: (row.updated, row.id), reverse=True)
+
     def records(self, info: SessionInfo) -> Iterator[Record]:
         """Yield the readable records of a session, oldest first, without disturbing a program that has it open."""
         return self.reader(info).records()
@@ -338,6 +346,12 @@ class Store:
     def trashed(self) -> Sequence[SessionInfo]:
         """Return the sessions in the trash, last deleted first."""
         return [info for folder in self.trash.sessions() if (info := glance(folder)) is not None]
+
+    def trashed_rows(self) -> Sequence[Row]:
+        """Return what a table shows of the sessions in the trash, last deleted first."""
+        from agentcli.sessions.rows import row_of
+
+        return [row_of(info) for info in self.trashed()]
 
     def unused_name(self, name: str, project: Projects) -> str:
         """Return the name, or its first numbered form that no session of the project has."""

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-
-from agentcli.sessions.info import SessionInfo
-
-
-def branches(infos: Sequence[SessionInfo]) -> Iterator[tuple[int, SessionInfo]]:
-    """Yield each session once with its depth, right below its parent; siblings stay in the given order.
-
-    A session whose parent is missing is at the root.
-    """
-    by_id = {info.id: info for info in infos}
-    for depth, each in nested({info.id: info.parent.session if info.parent else "" for info in infos}):
-        yield depth, by_id[each]
+from collections.abc import Iterator, Mapping
 
 
 def nested(parents: Mapping[str, str]) -> Iterator[tuple[int, str]]:
-    """Yield ids with their depth, each right below its parent; `parents` maps an id to its parent's."""
+    """Yield ids with their depth, each once and right below its parent; `parents` maps an id to its parent's.
+
+    Siblings stay in the given order. A session whose parent is missing is at the root.
+    """
     children: dict[str, list[str]] = {}
     for each, parent in parents.items():
         children.setdefault(parent if parent in parents and parent != each else "", []).append(each)

@@ -14,12 +14,12 @@ from agentcli.core.errors import InputError
 from agentcli.core.record import Body, Title
 from agentcli.sessions.copying import INCOMING, build, settle_drafts
 from agentcli.sessions.imported import Imported
-from agentcli.sessions.info import Parent, SessionInfo
+from agentcli.sessions.info import Parent
 from agentcli.sessions.integrity import check, unfinished
 from agentcli.sessions.session import Session
 from agentcli.sessions.storage.records import RecordFolder
 from agentcli.sessions.store import Store
-from agentcli.sessions.tree import branches
+from agentcli.sessions.tree import nested
 from agentcli.system.disk import DISK
 from tests.counted import counted
 from tests.sessions.bodies import compaction, files, read, reply, result, user
@@ -153,12 +153,9 @@ def test_a_fork_after_a_compaction_costs_and_shows_the_same_view(store: Store, s
     assert other.history == session.history
 
 
-def test_branches_are_a_tree(store: Store) -> None:
-    def info(name: str, parent: str = "") -> SessionInfo:
-        return SessionInfo(name, "p", "/", Parent(parent, 1) if parent else None)
-
-    listed = [info("c", "a"), info("lost", "nowhere"), info("a"), info("d", "c"), info("b", "a"), info("me", "me")]
-    drawn = [(depth, each.id) for depth, each in branches(listed)]
+def test_branches_are_a_tree() -> None:
+    parents = {"c": "a", "lost": "nowhere", "a": "", "d": "c", "b": "a", "me": "me"}
+    drawn = list(nested(parents))
     assert drawn == [(0, "lost"), (0, "a"), (1, "c"), (2, "d"), (1, "b"), (0, "me")]
 
 

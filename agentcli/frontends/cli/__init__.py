@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.errors import INTERRUPTED, AgentError
 from agentcli.core.sanitise import safe
-from agentcli.frontends.cli.arguments import lone_word, plain_options
-from agentcli.program.options import Options
 
 if TYPE_CHECKING:
     from agentcli.frontends.headless.output import Format
     from agentcli.frontends.terminal.early import EarlyTerminal
+    from agentcli.program.options import Options
 
 
 def run(arguments: list[str], early: EarlyTerminal | None = None) -> int:
@@ -25,6 +24,11 @@ def run(arguments: list[str], early: EarlyTerminal | None = None) -> int:
     """
     try:
         with _restored(early):
+            if arguments[:1] == ["sessions"]:
+                from agentcli.frontends.cli.session_list import plainly
+
+                if answer := plainly(arguments):
+                    return answer()
             arguments, notes = _in_our_names(arguments)
             if notes and early is not None:
                 early.leave()
@@ -43,6 +47,8 @@ def run(arguments: list[str], early: EarlyTerminal | None = None) -> int:
 
 def _in_our_names(arguments: list[str]) -> tuple[list[str], list[str]]:
     """Return the arguments without names of other agents, and a sentence about each that was there."""
+    from agentcli.frontends.cli.arguments import plain_options
+
     if plain_options(arguments) is not None:
         return arguments, []
     from agentcli.frontends.cli.other_names import are_foreign, translated
@@ -65,6 +71,8 @@ def stopped(stop: KeyboardInterrupt, arguments: list[str]) -> int:
 
 def _parse(arguments: list[str]) -> Options | int:
     """Return the options of a run, or the exit code of a command that has run already. Plain arguments need no parser."""
+    from agentcli.frontends.cli.arguments import lone_word, plain_options
+
     if (options := plain_options(arguments)) is not None:
         return options
     if arguments[:1] == ["completion"]:
@@ -72,11 +80,6 @@ def _parse(arguments: list[str]) -> Options | int:
 
         complete(arguments[1:])
         return 0
-    if arguments[:1] == ["sessions"]:
-        from agentcli.frontends.cli.session_list import plainly
-
-        if answer := plainly(arguments):
-            return answer()
     if arguments[:2] == ["agents", "run"] and len(arguments) == 3:
         from agentcli.frontends.agents.running import run_background
 

@@ -18,6 +18,7 @@ from agentcli.program.options import Options
 if TYPE_CHECKING:
     from agentcli.sessions.info import SessionInfo
     from agentcli.sessions.project import Place
+    from agentcli.sessions.rows import Row
 
 FOUND, HITS = 20, 3
 """Default number of sessions that a search shows, and of places in each."""
@@ -76,50 +77,55 @@ def print_list(
         code = _picks(Options(session="", cwd=cwd))
         if code is not None:
             return code
-    from agentcli.sessions.info import info_to_json
-    from agentcli.sessions.project import about_gone_folders
-
     context = project_of(Options(cwd=cwd))
-    infos = context.store.trashed() if trash else context.store.list(None if everywhere else context.project)
-    found = len(infos)
-    if limit is None and on_terminal(sys.stdout) and not json:
-        limit = NEWEST
-    infos = infos[:limit] if limit else infos
+    store, which = context.store, None if everywhere else context.project
     if json:
-        say_json([info_to_json(info) for info in infos])
-    elif not infos and trash:
+        from agentcli.sessions.info import info_to_json
+
+        infos = store.trashed() if trash else store.list(which)
+        say_json([info_to_json(info) for info in infos[: limit or None]])
+        return 0
+    rows = store.trashed_rows() if trash else store.rows(which)
+    if limit is None and on_terminal(sys.stdout):
+        limit = NEWEST
+    if rows:
+        _print_table(rows[: limit or None], () if everywhere or trash else context.project.others)
+    elif trash:
         say("The trash is empty.")
-    elif not infos:
-        say(none_of("sessions of this project", "sessions"))
-        if hint := about_gone_folders(context.store.root):
-            say(hint)
     else:
-        _print_table(infos, () if everywhere or trash else context.project.others)
-        if found > len(infos):
-            say(f"{found - len(infos):,} older ones are not listed; --limit 0 lists all.")
+        from agentcli.sessions.project import about_gone_folders
+
+        say(none_of("sessions of this project", "sessions"))
+        if hint := about_gone_folders(store.root):
+            say(hint)
+    if limit and len(rows) > limit:
+        say(f"{len(rows) - limit:,} older ones are not listed; --limit 0 lists all.")
     return 0
 
 
-def _print_table(infos: Sequence[SessionInfo], places: Sequence[Place]) -> None:
+def _print_table(rows: Sequence[Row], places: Sequence[Place]) -> None:
     """Print sessions line by line; sessions from other places of the project with that folder's name, explained below."""
-    from agentcli.sessions.tree import branches, stem
+    from agentcli.sessions.info import local_minute
+    from agentcli.sessions.tree import nested, stem
 
-    others = {place.id: place for place in places if any(info.project_id == place.id for info in infos)}
+    others = {place.id: place for place in places if any(row.project_id == place.id for row in rows)}
     columns = [_ID, _WHEN, _TITLE, _COST, _MODEL, _RECORDS, *([_FOLDER] if others else [])]
     terminal = on_terminal(sys.stdout)
-    rows = [
+    by_id = {row.id: row for row in rows}
+    cells = [
         [
-            info.id,
-            when(info),
-            stem(depth) + (info.name or info.title),
-            info.cost,
-            info.model.partition("/")[2] if terminal and "/" in info.model else info.model,
-            info.records,
-            *([others[info.project_id].name if info.project_id in others else ""] if others else []),
+            each,
+            local_minute(row.updated),
+            stem(depth) + row.title,
+            row.cost,
+            row.model.partition("/")[2] if terminal and "/" in row.model else row.model,
+            row.records,
+            *([others[row.project_id].name if row.project_id in others else ""] if others else []),
         ]
-        for depth, info in branches(infos)
+        for depth, each in nested({row.id: row.parent for row in rows})
+        for row in (by_id[each],)
     ]
-    print_table(columns, rows)
+    print_table(columns, cells)
     for place in others.values():
         say(f"{place.name}: {place}")
 

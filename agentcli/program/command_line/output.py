@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sys
 import time
@@ -74,6 +73,8 @@ def _is_there(command: str) -> bool:
         words = shlex.split(command)
     except ValueError:
         return False
+    import shutil
+
     return bool(words) and shutil.which(words[0]) is not None
 
 

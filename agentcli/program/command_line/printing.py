@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
@@ -59,8 +58,10 @@ def print_table(
 ) -> None:
     """Print rows below a head. `cells`: width of the terminal, if it is known."""
     out = sys.stdout if stream is None else stream
-    texts = [[_cell(value) for value in row] for row in rows]
+    texts = [*zip(*(_cells(column) for column in zip(*rows, strict=True)), strict=True)]
     if on_terminal(out):
+        import shutil
+
         _print_drawn(columns, texts, out, cells or shutil.get_terminal_size((80, 24)).columns)
     else:
         print("\n".join(plain_table(columns, texts)), file=out)
@@ -174,6 +175,13 @@ def print_help(text: str) -> None:
     for pattern, style in _HELP_STYLES:
         styled.highlight_regex(re.compile(pattern, re.MULTILINE), style)
     console().print(styled, end="", soft_wrap=True)
+
+
+def _cells(values: Sequence[Any]) -> Sequence[str]:
+    """Return the values of a column as text, safe for one line."""
+    if {*map(type, values)} == {str} and (joined := "".join(values)).isascii() and joined.isprintable():
+        return values  # as most columns: one look at all is faster than one at each
+    return [*map(_cell, values)]
 
 
 def _cell(value: Any) -> str:
