@@ -204,6 +204,8 @@ def _reaches_remote(arguments: Sequence[str]) -> bool:
     subcommand, operand = [*arguments[:2], "", ""][:2]
     if subcommand == "remote":
         return operand in ("update", "show", "prune")
+    if subcommand == "submodule":
+        return operand not in ("", "status")
     return subcommand in _REMOTE
 
 
