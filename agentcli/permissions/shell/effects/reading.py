@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +26,14 @@ from agentcli.permissions.paths import (
 from agentcli.permissions.shell.effects.fed import fed_command, fed_files
 from agentcli.permissions.shell.effects.searches import objection, search_of
 from agentcli.permissions.shell.programs.forge import reads_forge
-from agentcli.permissions.shell.programs.git_table import GIT_READERS, leaves_out, limits, shows_path, shows_text
+from agentcli.permissions.shell.programs.git_table import (
+    GIT_READERS,
+    LIMITED,
+    leaves_out,
+    limits,
+    shows_path,
+    shows_text,
+)
 from agentcli.permissions.shell.programs.known_programs import is_interpreter, word_set
 from agentcli.permissions.shell.programs.option_grammar import Found, Shape, fit
 from agentcli.permissions.shell.programs.readers import (
@@ -258,18 +266,33 @@ def _git(arguments: list[str], folders: tuple[Path, ...], workspace: Workspace) 
         if danger := workspace.git(folder).danger:
             return Reading(danger)
     for folder in places:
-        if secret := _shown_secret(rest[0], fitting[1], folder, workspace.git(folder).secrets):
-            return Reading(f"git {rest[0]} may show {secret}, which is protected")
+        if secrets := _shown_secrets(rest[0], fitting[1], folder, workspace.git(folder).secrets):
+            return Reading(f"git {rest[0]} may show {secrets[0]}, which is protected{_without(secrets, rest, folder)}")
     compared = [value for kind, value in fitting[1] if kind == "rev"]
     if rest[0] == "diff" and len(compared) > 1 and not all(_present((".git",), (folder,)) for folder in places):
         return Reading("git diff compares whole folders where there is no repository")
     return _values(fitting[1], places, workspace)
 
 
-def _shown_secret(subcommand: str, found: Found, folder: Path, tracked: Sequence[str]) -> str:
-    """Return a tracked protected file that a recognised git command may show, or an empty string."""
-    if not tracked or not shows_text(subcommand, found):
+_LEFT_OUT = 4
+"""Maximum files for which a reason says how git leaves them out."""
+
+
+def _without(secrets: Sequence[str], words: Sequence[str], folder: Path) -> str:
+    """Return how a git command leaves out protected files, for the reason why it is refused; empty if it can't."""
+    if words[0] not in LIMITED or "--" in words:
         return ""
+    if len(secrets) > _LEFT_OUT or set("".join(secrets)) & set("*?[\\"):
+        return " (with -- FILE at its end it shows that file alone)"
+    top = next(iter(repository(Path(os.path.realpath(folder)))), folder)
+    specs = " ".join(shlex.quote(f":(exclude,top){os.path.relpath(path, top)}") for path in secrets)
+    return f" (with -- {specs} at its end it is left out)"
+
+
+def _shown_secrets(subcommand: str, found: Found, folder: Path, tracked: Sequence[str]) -> Sequence[str]:
+    """Return the tracked protected files that a recognised git command may show."""
+    if not tracked or not shows_text(subcommand, found):
+        return ()
     secrets = [path for path in tracked if names_protected(path, write=False)]
     here = os.path.realpath(folder)
     specs = limits(subcommand, found, here) if secrets else []
@@ -278,7 +301,7 @@ def _shown_secret(subcommand: str, found: Found, folder: Path, tracked: Sequence
     if specs and ids and not all_commits(ids, folder):
         specs = []
     top = next(iter(repository(Path(here))), Path(here))
-    return next((path for path in secrets if shows_path(specs, here, top, path)), "")
+    return [path for path in secrets if shows_path(specs, here, top, path)]
 
 
 def _values(found: Found, folders: tuple[Path, ...], workspace: Workspace) -> Reading:
@@ -297,7 +320,7 @@ def _glob_names_protected(glob: str) -> str:
 
 
 def _value(kind: str, value: str, folder: Path, workspace: Workspace) -> Reading:
-    if kind == "rev" and leaves_out(value):
+    if kind in ("rev", "behind") and leaves_out(value):
         return Reading()
     if kind == "range":
         value = value.rpartition(":")[2]

@@ -9,8 +9,10 @@ from pathlib import Path
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
 from agentcli.permissions.decide import Decision
+from agentcli.permissions.git_config import GitFacts
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules
+from agentcli.permissions.shell.command_line import analyse
 from agentcli.permissions.shell.effects.reading import looks_at_machine
 from agentcli.permissions.shell.syntax.strict import NotPlain, read_plain
 from tests.permissions.corpus import make_workspace
@@ -188,3 +190,14 @@ def test_a_search_that_follows_links_reads_only_where_none_leads_out(tmp_path: P
     for command in ("grep -R x src", "grep -nR x src", "egrep --dereference-recursive x src"):
         assert decided(command, workspace).decision == "ask", command
     assert decided("grep -r x src", workspace).decision == "allow"
+
+
+def test_a_reason_says_how_git_leaves_out_a_protected_file(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    facts = GitFacts("", (f"{tmp_path}/t/.env.prod",))
+    workspace = Workspace(tmp_path, (tmp_path,), tmp_path, git=lambda _: facts)
+    why = analyse("git log -p", workspace).readings[0].why
+    assert why.endswith("is protected (with -- ':(exclude,top)t/.env.prod' at its end it is left out)")
+    assert analyse("git log -p -- ':(exclude,top)t/.env.prod'", workspace).harmless
+    assert not analyse("git log -p -- ':(exclude,top)t/.env'", workspace).harmless
+    assert "at its end" not in analyse("git stash show -p", workspace).readings[0].why
