@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Literal
 
@@ -34,6 +34,8 @@ _NAMING = word_set(
     "ls find du tree stat test [ [[ cd pwd realpath readlink basename dirname echo printf which type mkdir touch chmod rmdir"
 )
 """Commands that show and change names, sizes and dates, but no content."""
+_SPEAKING = word_set("cd echo printf true test [ mkdir touch")
+"""Commands that read no file."""
 _OPERANDS = word_set("path rev range archive object")
 _LEAVING_OUT = ("--exclude", "--ignore")
 
@@ -100,7 +102,9 @@ def _judged(line: CommandLine, denials: Sequence[Rule], workspace: Workspace, hi
     only_git = bool(line.parts) and all(part.words and part.words[0].text in ("git", "cd") for part in line.parts)
     if reach == "no" and only_git and not any(verdict.masked for verdict in gits):
         return Denial()
-    if reach == "unknown" or (reach == "over" and not line.harmless):
+    if reach != "no" and _only_records(line, gits):
+        hidden = _untracked(hidden, held)
+    elif reach == "unknown" or (reach == "over" and not line.harmless):
         hidden = replace(hidden, objects=tuple(folder for each in held if each.any for folder in each.objects))
     hidden = replace(hidden, kept=tuple(_kept(hidden, held)), told=reach == "over")
     if reach == "no" or (not hidden.paths and hidden.complete):
@@ -166,8 +170,30 @@ def _git_verdicts(
 
 def _all_tracked(hidden: Hidden, held: Sequence[Held]) -> bool:
     """Return True if every existing denied file is in the index of a repository."""
+    left = _untracked(hidden, held)
+    return not left.files and not left.folders
+
+
+def _untracked(hidden: Hidden, held: Sequence[Held]) -> Hidden:
+    """Return the denied files and folders that git does not know: it must not begin to record them."""
     known = {str(each.top / name) for each in held for name in each.names}
-    return all(str(file) in known for file in hidden.files) and not any(map(os.path.lexists, hidden.folders))
+
+    def whole(folder: Path) -> bool:
+        inside = list(islice((path for path in folder.rglob("*") if not path.is_dir()), _KEPT + 1))
+        return len(inside) <= _KEPT and all(str(path) in known for path in inside)
+
+    files = tuple(file for file in hidden.files if str(file) not in known)
+    folders = tuple(folder for folder in hidden.folders if os.path.lexists(folder) and not whole(folder))
+    return replace(hidden, files=files, folders=folders)
+
+
+def _only_records(line: CommandLine, gits: Sequence[GitVerdict]) -> bool:
+    """Return True if git only records files in a line, starts no program, and nothing beside it reads a file."""
+    others = (part for part in line.parts if not part.words or part.words[0].text != "git")
+    told = all(part.words and part.words[0].text in _SPEAKING for part in others)
+    told = told and not any(part.reads for part in line.parts)
+    quiet = all(verdict.shows == "nothing" and not (verdict.masked and verdict.programs) for verdict in gits)
+    return line.whole and bool(gits) and told and quiet
 
 
 def _reach_of(line: CommandLine, gits: Sequence[GitVerdict], hidden: Hidden, workspace: Workspace) -> Reach:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -49,6 +50,11 @@ _TREES = word_set("diff grep log show whatchanged rev-list diff-tree diff-index 
 _OID = re.compile(r"[0-9a-fA-F]{4,64}")
 
 _OTHERS = "Use git diff, git show or git log -p: such files are left out of what these show."
+_ELSEWHERE = (
+    "It copies such files to where no rule names them: work in this folder without it, or say that it was left out."
+)
+_COPYING = word_set("worktree clone bundle checkout-index read-tree")
+"""Commands that write tracked files to other places."""
 _BY_ITSELF = (
     "Run git by itself, with its words written out, such as `git diff` or `git show COMMIT`: such files are left out."
 )
@@ -68,6 +74,8 @@ class GitVerdict:
 
     It runs programs of the repository, or would commit the files.
     """
+    programs: bool = True
+    """True if it may run programs of the repository, which could read any object of its history."""
     exclusions: tuple[str, ...] = ()
     """Pathspecs with which it would show no denied file; empty if no pathspec can do that."""
     advice: str = _OTHERS
@@ -108,8 +116,8 @@ def judge_git(
                 )
         takes = name in _TAKING and not tracked and not _takes_named(name, arguments, places)
         hooks = any(repository_problem(folder, workspace, name) for folder in places)
-        return GitVerdict("nothing", masked=takes or hooks)
-    return _unknown(held)
+        return GitVerdict("nothing", masked=takes or hooks, programs=hooks)
+    return replace(_unknown(held), advice=_ELSEWHERE if name in _COPYING else _OTHERS)
 
 
 def _known_quiet(name: str, arguments: Sequence[str]) -> bool:

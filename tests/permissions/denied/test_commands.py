@@ -174,8 +174,8 @@ def test_many_denied_files_are_left_out_by_their_rule(workspace: Workspace) -> N
         ("echo HEAD | xargs git show", "Run git by itself"),
         ("git mv . ../x", "Name what to move"),
         ("git archive HEAD", "Use git diff, git show or git log -p"),
-        ("git worktree add ../x", "Use git diff"),
-        ("git clone . ../x", "Use git diff"),
+        ("git worktree add ../x", "work in this folder without it"),
+        ("git clone . ../x", "work in this folder without it"),
         ("git -c alias.p=show p", "Use git diff"),
         ("git fast-export --all", "Use git diff"),
         ("git cat-file --batch", "Use git diff"),
@@ -227,6 +227,32 @@ def test_the_content_of_a_denied_file_is_known_by_its_id(tracked: Workspace) -> 
 def test_the_history_is_hidden_from_programs_that_may_run_git(tracked: Workspace) -> None:
     assert bash("pytest", tracked, "yolo").hidden.objects == (tracked.cwd / ".git/objects",)
     assert not bash("cat src/a.py", tracked, "yolo").hidden.objects
+
+
+@each_row(
+    ("command", "hidden"),
+    [
+        ("git stash", []),
+        ("git add -A && git commit -q -m all", []),
+        ("echo y >> src/a.py && git stash && git stash pop", []),
+        ("touch secrets/new && git add -A", []),
+        ("grep -r TOP . | git commit --allow-empty -F -", ["secrets"]),
+        ("cat < src/a.py && git add -A", ["secrets"]),
+        ("make && git stash", ["secrets"]),
+    ],
+)
+def test_git_that_records_tracked_files_sees_them_if_nothing_beside_it_reads(
+    command: str, hidden: list[str], tracked: Workspace
+) -> None:
+    found = bash(command, tracked, "yolo").hidden
+    assert [path.name for path in (*found.files, *found.folders)] == hidden
+    assert bool(found.objects) == bool(hidden)
+
+
+def test_git_that_records_sees_no_denied_file_that_it_does_not_track(tracked: Workspace) -> None:
+    (tracked.cwd / "secrets/other.txt").write_text("OTHER\n")
+    found = bash("echo y >> src/a.py && git add -A", tracked, "yolo").hidden
+    assert ([path.name for path in found.folders], found.objects) == (["secrets"], ())
 
 
 @each_row("command", ["grep -r TOP .", "rg TOP", "cp -r . x", "diff -r . src"])
