@@ -212,8 +212,8 @@ class Conversation:
         """
         found = objection(self._parts, reply)
         if found.undone and any(part.decides() for part in with_state(self._parts, self.journal.history.features)):
-            return Unfinished(verified=found.verified)
-        return found if found.undone or self.may_step() else Unfinished(verified=found.verified)
+            return Unfinished(verified=found.verified, answer=found.answer)
+        return found if found.undone or self.may_step() else Unfinished(verified=found.verified, answer=found.answer)
 
     def finish(self) -> Iterator[Event]:
         """Apply the pruning that the policy requires after an answered prompt."""

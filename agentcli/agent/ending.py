@@ -14,7 +14,7 @@ from agentcli.agent.calls.call import Call, Run, Stage
 from agentcli.agent.claims import NO_RECEIPT, Receipt, claims
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionPart, Unfinished
-from agentcli.agent.intent import announces, asks, orders_change, unclear
+from agentcli.agent.intent import after_answered, announces, asks, orders_change, unclear
 from agentcli.agent.reply import ENDS, ReplyBuilder
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Event
@@ -30,7 +30,7 @@ NOTHING_DONE = (
 )
 UNCLEAR = (
     "Nothing was changed, and no command showed that the task is done. If the task asks for a change, decide and make it now: nobody can answer a question. "
-    f"If it asks only for an answer, give it whole, without a question, and begin with `ANSWER:`. {LAST_WORD}"
+    "If it asks only for an answer and you gave it, reply just `ANSWERED`: your message before this one is then the result."
 )
 ASKED = f"Nobody can answer a question: decide, and do what is left of the task. If nothing is left, end without a question. {LAST_WORD}"
 OPEN_TODOS = f"Your list still has open items:\n{{items}}\nDo them, or correct the list with todo and say what is left undone and why. {LAST_WORD}"
@@ -101,10 +101,10 @@ def undone(text: str, deeds: Deeds, task: str, *, idle: bool = True, alone: bool
         yield _ANNOUNCED
     if not idle or deeds.acted:
         return
-    if alone and unclear(text, task):
-        yield _UNCLEAR
-    elif orders_change(task, surely=alone):
+    if orders_change(task, surely=alone):
         yield _NOTHING_DONE
+    elif alone and unclear(text, task):
+        yield _UNCLEAR
 
 
 def receipt_in(core: SessionCore, text: str) -> Receipt:
@@ -140,10 +140,12 @@ class Ending(SessionPart):
         self._said: Counter[str] = Counter()
         self._pending: set[str] = set()
         self._turn = 0
+        self._unsure = ""
         self.deeds = Deeds()
 
     def prompted(self) -> None:
         """Begin with a new prompt: every reason counts again."""
+        self._unsure = ""
         self._said.clear()
         self._pending.clear()
 
@@ -156,8 +158,11 @@ class Ending(SessionPart):
 
     def before_end(self, reply: ReplyBuilder) -> Unfinished:
         """Return the objection to an end with this reply."""
-        reasons = list(self._reasons(reply.text))
-        receipt = receipt_in(self._core, reply.text)
+        rest = after_answered(reply.text) if self._unsure else None
+        answer = "" if rest is None else rest or self._unsure
+        text = answer or reply.text
+        reasons = [one for one in self._reasons(text) if not (answer and one is _UNCLEAR)]
+        receipt = receipt_in(self._core, text)
         if not self._alone:
             notice = next((reason.notice for reason in reasons if reason.notice), receipt.line)
             return Unfinished(notice=notice, verified=receipt.verified)
@@ -170,10 +175,12 @@ class Ending(SessionPart):
             if self._may_say(reason):
                 self._said[reason.key or reason.reminder] += 1
                 self._pending.add(reason.key or reason.reminder)
+                self._unsure = text if reason is _UNCLEAR else ""
                 return Unfinished(reason.reminder, undone=reason.undone)
         undone = next((reason.undone for reason in reasons if reason.undone), "")
         line = receipt.line if receipt.verified is False else ""
-        return Unfinished(undone=UNDONE.format(why=undone) if undone else "", notice=line, verified=receipt.verified)
+        left = UNDONE.format(why=undone) if undone else ""
+        return Unfinished(undone=left, notice=line, verified=receipt.verified, answer=answer)
 
     def _may_say(self, reason: Reason) -> bool:
         most = MOST_REMINDERS if reason.undone else 1

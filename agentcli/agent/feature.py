@@ -34,6 +34,8 @@ class Unfinished:
     """What is left undone if no reminder helped: the turn ends as incomplete."""
     verified: bool | None = None
     """True if the session's calls prove the message's claims; None if it claims nothing."""
+    answer: str = ""
+    """The final answer, if it is an earlier message."""
 
 
 class SessionPart:

@@ -128,8 +128,8 @@ _ENGLISH = r"(?i)\b(?:the|this|that|these|with|and|it|from|what|why|how|should|p
 """Words that almost every longer English text has, and few texts in other languages."""
 _SHORT = 3
 """Words up to which a text in ASCII letters may be English without them."""
-_ANSWER = r"(?i)\W*answer\b"
-"""How a reply begins that only answers, after it was asked what it is."""
+_ANSWERED = r"(?i)[\W_]*answered\b[\W_]*"
+"""How a reply begins that says so of the one before it."""
 _ITEM = r"\s*(?:[-*•]|\d+[.)])\s"
 _QUESTION = ("?", "？", "؟", "\u037e")
 _NEGATED = r"(?i)\s+(?:not|never)\b"
@@ -158,13 +158,20 @@ def asks(text: str) -> bool:
 def unclear(text: str, task: str) -> bool:
     """Return True if only the model can tell whether this reply is all that its task asks for.
 
-    So it is for a task in another language than English, and for a reply that asks something. A task with a question
-    mark is clear, and so is a reply that calls itself an answer.
+    A task is clear if it has a question mark or asks in English for an answer. So is a greeting or another short task,
+    unless the reply asks something.
     """
     said = _said(task)
-    if any(mark in said for mark in _QUESTION) or re.match(_ANSWER, text):
+    if any(mark in said for mark in _QUESTION):
         return False
-    return (asks(text) or not _english(said)) and not any(re.match(_INFORMS, line) for line in _lines(said))
+    short = said.isascii() and len(said.split()) <= _SHORT
+    return (asks(text) or not short) and not any(re.match(_INFORMS, line) for line in _lines(said))
+
+
+def after_answered(text: str) -> str | None:
+    """Return what follows in a reply that says that the one before it is the answer; None if it does not say so."""
+    said = re.match(_ANSWERED, text)
+    return text[said.end() :] if said else None
 
 
 def _english(said: str) -> bool:

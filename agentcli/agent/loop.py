@@ -143,13 +143,14 @@ async def _finish(turn: Turn, reply: ReplyBuilder) -> TurnEnded | None:
         await turn.emit(conversation.remind(held.verdict.reason))
         return None
     await turn.tell(conversation.finish())
-    if objection.undone:
-        error = IncompleteReply(objection.undone)
-        await turn.emit(conversation.failed(error))
-        return TurnEnded(
-            "incomplete", text=reply.text, error=error, steps=conversation.steps, verified=objection.verified
-        )
-    return TurnEnded("done", text=reply.text, steps=conversation.steps, verified=objection.verified)
+    ended = TurnEnded(
+        "done", text=objection.answer or reply.text, steps=conversation.steps, verified=objection.verified
+    )
+    if not objection.undone:
+        return ended
+    error = IncompleteReply(objection.undone)
+    await turn.emit(conversation.failed(error))
+    return replace(ended, ending="incomplete", error=error)
 
 
 async def _ask(turn: Turn) -> ReplyBuilder:

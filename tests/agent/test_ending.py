@@ -141,7 +141,7 @@ TRUE = {
         "You review changes. Report what you find.\n\n## Input\n\n**Commit hash**: none\n\nUpdate: none\n\n"
         + "> Fix the login.\n" * 60
         + "\nAdd no praise.\n\nBe short.\n\nName each file.",
-        [say("", READ), say("No bug found.")],
+        [say("", READ), say("No bug found."), say("ANSWERED")],
     ),
     "an opinion on a quoted change": (
         "What do you think of this?\n\n" + "-   delete(state, name)\n" * 60,
@@ -149,25 +149,25 @@ TRUE = {
     ),
     "a summary in French": (
         "Fais un résumé de cart.py.",
-        [say("", READ), say("Une fonction."), say("ANSWER: Une fonction.")],
+        [say("", READ), say("Une fonction."), say("ANSWERED")],
     ),
     "a summary in German": (
         "Schreib eine Zusammenfassung von cart.py.",
-        [say("", READ), say("Eine Funktion."), say("ANSWER: Eine Funktion.")],
+        [say("", READ), say("Eine Funktion."), say("ANSWERED")],
     ),
     "a list in Spanish": (
         "Haz una lista de las funciones de cart.py.",
-        [say("", READ), say("- price"), say("ANSWER: - price")],
+        [say("", READ), say("- price"), say("ANSWERED")],
     ),
-    "a table": ("Make a table of the functions in cart.py.", [say("", READ), say("| price |\n|---|")]),
+    "a table": ("Make a table of the functions in cart.py.", [say("", READ), say("| price |\n|---|"), say("ANSWERED")]),
     "what to change in Chinese": (
         "总结一下 cart.py 需要修改的地方。",
-        [say("", READ), say("系数。"), say("ANSWER: 系数。")],
+        [say("", READ), say("系数。"), say("ANSWERED")],
     ),
-    "what to change in Japanese": ("修正方法を教えて。", [say("", READ), say("係数です。"), say("ANSWER: 係数です。")]),
+    "what to change in Japanese": ("修正方法を教えて。", [say("", READ), say("係数です。"), say("ANSWERED")]),
     "what to change in Korean": (
         "cart.py에서 수정이 필요한 부분을 알려 줘.",
-        [say("", READ), say("계수입니다."), say("ANSWER: 계수입니다.")],
+        [say("", READ), say("계수입니다."), say("ANSWERED")],
     ),
     "a question in Arabic": ("ماذا يفعل cart.py؟", [say("", READ), say("يضاعف القيمة.")]),
     "a translation of an order": ("Translate to French: 'Fix the discount now.'", [say("Corrigez la remise.")]),
@@ -240,13 +240,24 @@ def test_a_question_to_nobody_is_reminded_whatever_the_language_of_the_task(
 ) -> None:
     last, _ = run(tmp_path, [say("", READ), say(text)], task)
     assert (last.ending, "asks only for an answer" in str(last.error)) == ("incomplete", True)
-    last, _ = run(tmp_path, [say("", READ), say(text), say("ANSWER: It doubles.")], task)
+    last, _ = run(tmp_path, [say("", READ), say(text), say("ANSWERED")], task)
     assert (last.ending, last.steps) == ("done", 3)
 
 
 def test_an_answer_to_a_question_may_end_with_an_offer(tmp_path: Path) -> None:
     last, _ = run(tmp_path, [say("", READ), say("It doubles. Shall I go on?")], "Explain cart.py.")
     assert (last.ending, last.steps) == ("done", 2)
+
+
+def test_the_answer_is_the_message_before_the_one_that_confirms_it(tmp_path: Path) -> None:
+    script = [say("", READ), say("Elle double le prix."), say("**ANSWERED**")]
+    last, _ = run(tmp_path, script, "Décris cart.py en une phrase.")
+    assert (last.ending, last.text) == ("done", "Elle double le prix.")
+    script[-1] = say("ANSWERED: elle double.")
+    assert run(tmp_path, script, "Décris cart.py en une phrase.")[0].text == "elle double."
+    script[1:] = [say("ANSWERED")]
+    assert run(tmp_path, script, "Corrige cart.py.")[0].ending == "incomplete"
+    assert run(tmp_path, [say("", READ), say("Done."), say("ANSWERED")], TASK)[0].ending == "incomplete"
 
 
 def test_in_plan_mode_a_plan_is_the_result(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tests.e2e.program import Program, Ran
 from tests.loopback import Asked, Loopback
 from tests.loopback.server import KEY
 
-PROMPT = "do what the secret plan says"
+PROMPT = "tell what the secret plan says"
 QUICK = (
     "--mode",
     "yolo",
