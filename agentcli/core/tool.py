@@ -257,11 +257,13 @@ class LinePart:
 
     text: str
     joint: str = ""
-    """The operator before it: `&&`, `||` or `;`."""
+    """The operator before it: `&&`, `||`, `|` or `;`."""
     records: bool = False
     """True if git commits something in it: its sandbox lets only git write to the repository."""
     after_others: bool = False
-    """True if git commits after a part that runs other programs, which may have created a repository."""
+    """True if git runs after a part that runs other programs, which may have created a repository."""
+    outside: bool = False
+    """True if it runs outside the sandbox, with no program of the workspace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,8 +297,10 @@ class CommandSandbox:
     same_port: Callable[[int], bool] = lambda _: True
     """Returns True if a command reaches the same thing at a local port as outside the sandbox."""
     parts: tuple[LinePart, ...] = ()
-    """Parts of a line that run in separate sandboxes: by `recorder` if git commits in the part, else by `wrap`."""
+    """Parts of a line that run apart: by `recorder` if git commits in it, by `leaving` outside, else by `wrap`."""
     recorder: Wrap | None = None
+    leaving: Wrap | None = None
+    """What is left of the sandbox around the parts that run outside."""
 
 
 NO_SANDBOX = CommandSandbox()

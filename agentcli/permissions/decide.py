@@ -17,7 +17,7 @@ from agentcli.core.tool import LinePart, Traits
 from agentcli.permissions.denied.files import NOTHING, Hidden
 from agentcli.permissions.facts import ONLY_READS, CallFacts, Offers, by_file, facts_of
 from agentcli.permissions.paths import EXPOSED_NOTHING, Exposed, Workspace
-from agentcli.permissions.rules import Rules
+from agentcli.permissions.rules import NETWORK, Rules, parse_rules, paths_shown
 
 if TYPE_CHECKING:
     from agentcli.permissions.shell.command_line import CommandLine
@@ -71,6 +71,8 @@ class Decision:
 
     widen: Callable[[], tuple[Path, ...]] = field(default=tuple, compare=False, repr=False)
     """Finds the folders that would answer the question if they were in the workspace; only needed for a question."""
+    grants: Offers = field(default=tuple, compare=False, repr=False)
+    """Finds rules about hosts, pushes and reading that would answer the question for the session; only needed for a question."""
 
     @property
     def prefixes(self) -> tuple[str, ...]:
@@ -101,6 +103,7 @@ def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode
         decision, paths=(nature.path,) if nature.path else (), machine=nature.machine, hidden=nature.hidden,
         instead=instead, left_out=nature.left_out, explains=nature.line.explained if nature.line else tuple,
         widen=_widen(call, nature, tools, rules, mode, workspace) if only_mode_asks(decision) else tuple,
+        grants=_grants(call, nature, tools, rules, workspace) if decision.rule == "mode auto" else tuple,
     )  # fmt: skip
 
 
@@ -148,10 +151,35 @@ def _widen(
         wider = replace(workspace, added=lambda: (*workspace.added(), *folders))
         then = decide(call, tools, rules, mode, wider)
         if then.decision == "allow" or mode == "auto":
-            return folders if then.decision == "allow" else ()
+            return folders if then.decision == "allow" or then.grants() else ()
         return folders if only_mode_asks(then) and not _outside(facts_of(call, tools, rules, wider)) else ()
 
     return widen
+
+
+def _grants(
+    call: ToolCall, nature: CallFacts, tools: Mapping[str, Traits], rules: Rules, workspace: Workspace
+) -> Offers:
+    """Return the search for the rules of a session that would answer a question of mode auto about a command."""
+
+    @cache
+    def grants() -> tuple[str, ...]:
+        if nature.line is None:
+            return ()
+        there = nature.line.elsewhere
+        found = [
+            *(f"{NETWORK}({host})" for host in there.hosts),
+            *(f"{call.name}({push})" for push in there.pushes),
+        ]
+        if not found:
+            read = _with_seeing(nature, nature.line)()
+            found = list(read) if all(rule.startswith("read(") for rule in read) else []
+        added = parse_rules(allow=found, origin="session")
+        seen = (*workspace.shown(), *paths_shown(added.allow, workspace.home))
+        then = decide(call, tools, rules + added, "auto", replace(workspace, shown=lambda: seen)) if found else None
+        return tuple(found) if then is not None and then.decision == "allow" else ()
+
+    return grants
 
 
 def _outside(nature: CallFacts) -> Sequence[Path]:
@@ -232,8 +260,9 @@ def _by_mode(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
         return Decision("allow", "mode yolo", "everything is allowed unless a rule denies it")
     if nature.edits_inside and mode in ("auto-edit", "auto"):
         return Decision("allow", f"mode {mode}", "edits inside the workspace are free")
-    if mode == "auto" and workspace.gated and nature.line is not None and nature.line.asks_forge:
-        return Decision("allow", "mode auto", "it only reads, from a host that you use")
+    boxes = workspace.sandboxed or workspace.gated
+    if mode == "auto" and boxes and nature.line is not None and nature.line.elsewhere.runs:
+        return Decision("allow", "mode auto", "it only reads, or pushes your branch")
     if mode == "auto" and workspace.sandboxed and nature.line is not None:
         contained = nature.line.contained
         if contained.reads:
@@ -241,7 +270,8 @@ def _by_mode(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
         if not contained.why:
             why = "the sandbox contains it, and its changes in the workspace can be undone"
             return _contained("mode auto", why, contained)
-        return _asked("auto", contained.why, replace(nature, offers=_with_seeing(nature, nature.line)))
+        why = nature.line.elsewhere.why or contained.why
+        return _asked("auto", why, replace(nature, offers=_with_seeing(nature, nature.line)))
     if workspace.sandboxed and nature.line is not None and not nature.stays:
         return _by_sandbox_rule(nature, nature.line, mode)
     return _asked(mode, nature.reason or "this tool may change something", nature)

@@ -26,6 +26,7 @@ from agentcli.permissions.paths import (
     names_protected,
 )
 from agentcli.permissions.rules import (
+    NETWORK,
     SANDBOX,
     Rule,
     Rules,
@@ -157,6 +158,8 @@ def _command_nature(
     hidden = existing(denials, workspace) if denials else NOTHING
     if workspace.masks and hidden.files:
         workspace = replace(workspace, concealed=frozenset(hidden.files))
+    if rules.allow:
+        workspace = _with_hosts(workspace, tool, rules)
     given = analyse(command, workspace)
     if given.refused:
         return CallFacts(refused=given.refused)
@@ -180,6 +183,22 @@ def _command_nature(
         session=text,
     )
     return _with_allowing(facts, given, allow, tools, rules.allow) if rules.allow else facts
+
+
+def _with_hosts(workspace: Workspace, tool: str, rules: Rules) -> Workspace:
+    """Return the workspace with the hosts and the exact commands that rules allow."""
+    named = Rules(
+        *(tuple(rule for rule in kind if rule.tool == NETWORK) for kind in (rules.allow, rules.ask, rules.deny))
+    )
+    exactly = {rule.pattern for rule in rules.allow if rule.is_for(tool)}
+    by_name = replace(named, allow=tuple(rule for rule in named.allow if rule.pattern))
+
+    def allows_host(host: str) -> bool:
+        from agentcli.permissions.network.hosts import Hosts  # few commands name a host
+
+        return Hosts(by_name).verdict(host)[0] == "allow"
+
+    return replace(workspace, allows_host=allows_host, approves=exactly.__contains__)
 
 
 def _command_rule(rules: Iterable[Rule], line: CommandLine) -> Rule | None:

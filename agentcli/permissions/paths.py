@@ -87,6 +87,10 @@ class Workspace:
     """
     gated: bool = False
     """True if commands in the sandbox reach hosts that are allowed, through a proxy."""
+    allows_host: Callable[[str], bool] = field(default=lambda _: False, compare=False)
+    """Returns True for a host that a rule allows by its name."""
+    approves: Callable[[str], bool] = field(default=lambda _: False, compare=False)
+    """Returns True for the pattern of a rule that allows commands."""
     exposes: bool = False
     """True if the sandbox can show a command paths outside the roots that it names, without what is private there."""
     exposed: Exposed = EXPOSED_NOTHING

@@ -337,7 +337,10 @@ class SandboxStage(Stage):
             # Only if git does not change the work tree is it certain what else has created a protected file.
             recorder = sandboxes.recorder
             watch = sandboxes.decided.watch if decision.stores else recorder.watch
-            return replace(noted(sandboxes.decided), parts=decision.parts, recorder=recorder.wrap, watch=watch)
+            leaving = sandboxes.permitted.wrap if sandboxes.permitted is not None else None
+            return replace(
+                noted(sandboxes.decided), parts=decision.parts, recorder=recorder.wrap, leaving=leaving, watch=watch
+            )
         if decision.records:
             return noted(sandboxes.recorder)
         if not harmless and sandboxes.permitted is not None and not decision.contained:

@@ -63,6 +63,7 @@ from agentcli.permissions.shell.syntax.written_out import with_home, written_out
 
 if TYPE_CHECKING:
     from agentcli.permissions.shell.effects.containable import Containment
+    from agentcli.permissions.shell.effects.elsewhere import Elsewhere
     from agentcli.permissions.shell.syntax.state import Run
 
 
@@ -175,15 +176,25 @@ class CommandLine:
         found = (words for words in git if len(words) > 1 and words[0] == "git" and words[1] in DISCARDING)
         return next((f"git {words[1]} discards changes" for words in found if replaces_files(words)), "")
 
-    @property
-    def asks_forge(self) -> bool:
-        """True if every command only reads, and one does so from the host of a repository."""
-        if self.reader is None or not any(command.words[0] == "gh" for command in self.commands):
-            return False
-        each = zip(self.commands, self.readings, self.folders, strict=True)
-        return all(
-            not reading.why or self.reader.asks_forge(*of) for command, reading, at in each for of in [(command, at)]
-        )
+    @cached_property
+    def elsewhere(self) -> Elsewhere:
+        """Verdict on the line as it would run outside the sandbox, part by part if it is not plain."""
+        from agentcli.permissions.shell.effects.elsewhere import Elsewhere, judged_elsewhere, mentions, together
+
+        if self.workspace is None or self.reader is None or not mentions(self.parts):
+            return Elsewhere()
+        if self.commands:
+            return judged_elsewhere(self.commands, self.readings, self.folders, self.workspace, self.reader)
+        plain = with_home(self.text, str(self.workspace.home)) if "~" in self.text else self.text
+        if plain != self.text:
+            return analyse(plain, self.workspace).elsewhere
+        from agentcli.permissions.shell.effects.chains import segments
+
+        parts = segments(self.text)
+        if len(parts) < 2:
+            return Elsewhere()
+        found = [analyse(part.text, self.workspace).elsewhere for part in parts]
+        return replace(together(found), others=True)
 
     @property
     def machine(self) -> Looks:
@@ -203,16 +214,24 @@ class CommandLine:
         reader = self.reader or Reader(self.workspace)
         parts, whole = self._running
         found = containment(self.text, parts, whole, bool(self.commands), self._places(parts), self.workspace, reader)
-        return (self._divided or found) if found.mixed else found
+        apart = found.mixed or (bool(found.why) and self.elsewhere.acts and not self.elsewhere.why)
+        return (self._divided or found) if apart else found
 
     @property
     def _divided(self) -> Containment | None:
         """Verdict on the line in parts, each in a separate sandbox; None if it can't be divided."""
         from agentcli.permissions.shell.effects.chains import in_parts
+        from agentcli.permissions.shell.effects.containable import Containment
 
         assert self.workspace is not None
         workspace = self.workspace
-        return in_parts(self.text, workspace, lambda text: analyse(text, workspace).contained)
+
+        def judged(text: str) -> Containment:
+            line = analyse(text, workspace)
+            there = line.elsewhere
+            return Containment(outside=True, switched=there.switched) if there.runs else line.contained
+
+        return in_parts(self.text, workspace, judged)
 
     @cached_property
     def _running(self) -> tuple[tuple[Part, ...], bool]:

@@ -200,7 +200,9 @@ def _prepared(ctx: ToolContext, command: str, wrap: Wrap | None, parts: Sequence
     env = _environment(ctx)
     if parts and wrap is not None and ctx.scope.sandbox.recorder is not None:
         known = hardened(env, ctx.roots)
-        around = Surroundings(shell, ctx.cwd, ctx.roots, env, known, ctx.scope.sandbox.recorder)
+        around = Surroundings(
+            shell, ctx.cwd, ctx.roots, env, known, ctx.scope.sandbox.recorder, ctx.scope.sandbox.leaving
+        )
         boxed = in_one(parts, lambda text: _shell(ctx, shell, text), wrap, around)
         return Command(boxed.argv, ctx.cwd, env, files=boxed.files)
     argv = _shell(ctx, shell, command)

@@ -12,7 +12,7 @@ from pathlib import Path
 from agentcli.core.dataclass import dataclass
 from agentcli.core.tool import Boxed, LinePart, Wrap
 from agentcli.system import probe
-from agentcli.system.programs import find_program
+from agentcli.system.programs import find_program, trusted_path
 
 _FIRST = 20
 """The first descriptor with a sandbox's data; the shell keeps lower ones for itself."""
@@ -40,6 +40,8 @@ class Surroundings:
     hardened: Mapping[str, str]
     """Environment of a part in which git commits."""
     recorder: Wrap
+    leaving: Wrap | None = None
+    """What is left of the sandbox around parts outside; None if nothing is."""
 
 
 def in_one(parts: Sequence[LinePart], shell: Callable[[str], Sequence[str]], wrap: Wrap, around: Surroundings) -> Boxed:
@@ -55,8 +57,12 @@ def in_one(parts: Sequence[LinePart], shell: Callable[[str], Sequence[str]], wra
     lines: list[tuple[str, dict[int, int], LinePart]] = []
     look = _place(given, _finding(around))
     for part in parts:
-        boxed = (around.recorder if part.records else wrap)(shell(part.text))
-        changed = _changed(around) if part.records else ()
+        argv = shell(part.text)
+        if part.outside:
+            boxed = around.leaving(argv) if around.leaving is not None else Boxed(argv)
+        else:
+            boxed = (around.recorder if part.records else wrap)(argv)
+        changed = _changed(around) if part.records else _trusting(around) if part.outside else ()
         own = {number: _FIRST + len(files) + at for at, number in enumerate(boxed.files)}
         files |= {own[number]: data for number, data in boxed.files.items()}
         lines.append((_place(given, [*changed, *boxed.argv]), own, part))
@@ -83,6 +89,12 @@ def _changed(around: Surroundings) -> Sequence[str]:
     gone = [word for name in around.env.keys() - around.hardened.keys() for word in ("-u", name)]
     new = [f"{name}={text}" for name, text in around.hardened.items() if around.env.get(name) != text]
     return [program, *gone, *new]
+
+
+def _trusting(around: Surroundings) -> Sequence[str]:
+    """Return the words before a command so that it finds no program in the workspace."""
+    program = find_program("env", around.roots, "/usr/bin:/bin") or "/usr/bin/env"
+    return [program, f"PATH={trusted_path(around.env.get('PATH', ''), around.roots)}"]
 
 
 def _finding(around: Surroundings) -> Sequence[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from agentcli.permissions.paths import (
@@ -19,11 +20,12 @@ from agentcli.permissions.paths import (
     names_protected,
     resolved,
 )
+from agentcli.permissions.shell.effects.other_machine import is_key
 from agentcli.permissions.shell.effects.reading import Reader, Reading
 from agentcli.permissions.shell.programs.git_table import leaves_out
 from agentcli.permissions.shell.programs.known_programs import SHELLS, is_interpreter, word_set
 from agentcli.permissions.shell.programs.readers import fits_reading, shows_no_content
-from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, Part, contents, runs
+from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, Part, Piece, contents, runs
 from agentcli.permissions.shell.syntax.values import BELOW, spread
 from agentcli.system import probe
 
@@ -84,10 +86,21 @@ def folders_of(parts: Sequence[Part], workspace: Workspace) -> list[Path]:
     return list(dict.fromkeys(folders))[:MOST_FOLDERS]
 
 
+def _names_none(program: str, before: Piece, piece: Piece, workspace: Workspace) -> bool:
+    """Return True for a word that names no file to read, such as a key that ssh only uses."""
+    key = program == "ssh" and before.text == "-i" and is_key(piece.text, workspace.home)
+    return key or (program == "gh" and before.text in ("-q", "--jq"))
+
+
 def _part_protected(part: Part, folders: Sequence[Path], workspace: Workspace, reader: Reader, *, feeds: bool) -> str:
     values = [piece.text for piece in part.words]
     entries = bool(values) and shows_no_content(values)
     words = () if entries and not feeds else part.words[1:]
+    words = tuple(
+        piece
+        for before, piece in pairwise(part.words)
+        if piece in words and not _names_none(values[0], before, piece, workspace)
+    )
     for piece in (*words, *part.reads, *part.writes):
         if piece.loose and _could_stand_for_protected(piece.text):
             return f"{piece.text} may match a protected file"

@@ -18,6 +18,7 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.tool import LinePart
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.shell.effects.containable import Containment
+from agentcli.permissions.shell.effects.elsewhere import PROGRAMS
 from agentcli.permissions.shell.effects.git_repositories import RECORDING
 from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.programs.option_grammar import fit
@@ -53,9 +54,19 @@ def in_parts(text: str, workspace: Workspace, judged: Callable[[str], Containmen
         ran = any(not part.records for part in parts)
         if verdict.why or verdict.parts or (verdict.records and ran and _takes_content(segment.text)):
             return None
-        parts.append(LinePart(segment.text, segment.joint, verdict.records, verdict.records and ran))
+        if verdict.switched and any(map(_switches, parts)):
+            return None
+        late = ran and (verdict.records or verdict.outside)
+        parts.append(LinePart(segment.text, segment.joint, verdict.records, late, verdict.outside))
     stores = all(words[1:2] and words[1] in _STORING for part in parts if part.records for words in _git(part.text))
-    return Containment(records=True, parts=tuple(parts), stores=stores)
+    return Containment(records=any(part.records for part in parts), parts=tuple(parts), stores=stores)
+
+
+def _switches(part: LinePart) -> bool:
+    """Return True if git may switch to another branch in a part."""
+    return part.records and any(
+        words[1:2] and words[1] not in ("add", "commit", "tag", "mv", "rm") for words in _git(part.text)
+    )
 
 
 def _git(text: str) -> Sequence[Sequence[str]]:
@@ -95,7 +106,7 @@ class Segment:
 
     text: str
     joint: str = ""
-    """The operator before it: `&&`, `||` or `;`, empty for the first."""
+    """The operator before it: `&&`, `||`, `|` or `;`, empty for the first."""
     moves: str = ""
     """The folder that it changes to first, as the line did before it."""
 
@@ -147,8 +158,8 @@ def _pipelines(node: Node, joint: str) -> list[tuple[int, int, str]] | None:
     heres = [child for child in node.children if child.type == "heredoc_redirect"]
     if any(child.type not in _HERE_NODES for here in heres for child in here.children):
         return None
-    if body is not None and body.type == "list":
-        # The redirection belongs to the last command of the list.
+    if body is not None and body.type in ("list", "pipeline"):
+        # The redirection belongs to the last command.
         found = _pipelines(body, joint)
         return [*found[:-1], (found[-1][0], node.end_byte, found[-1][2])] if found else None
     if node.type == "list":
@@ -157,8 +168,31 @@ def _pipelines(node: Node, joint: str) -> list[tuple[int, int, str]] | None:
         left = _pipelines(node.children[0], joint)
         right = _pipelines(node.children[2], node.children[1].type)
         return [*left, *right] if left and right else None
+    inner = node.children[0].child_by_field_name("body") if node.type == "pipeline" else None
+    if inner is not None and inner.type in ("list", "pipeline"):
+        # The parser reads `a && b | c 2>&1 | d` so; the shell reads a list of pipelines.
+        found = _pipelines(inner, joint)
+        return [*found[:-1], (found[-1][0], node.end_byte, found[-1][2])] if found else None
+    if node.type == "pipeline" and (apart := _apart(node)):
+        return [(node.start_byte, apart[0], joint), (apart[1], node.end_byte, "|")]
     whole = node.type in _ALONE and not any(child.type == "list" for child in node.children if node.type != "subshell")
     return [(node.start_byte, node.end_byte, joint)] if whole else None
+
+
+def _apart(pipeline: Node) -> tuple[int, int] | None:
+    """Return where the first command of a pipeline ends and the rest begins.
+
+    Return None if the first may not act outside the sandbox.
+    """
+    first, *rest = pipeline.children
+    while first.type == "redirected_statement" and first.named_children:
+        first = first.named_children[0]
+    name = first.child_by_field_name("name") if first.type == "command" else None
+    program = (name.text or b"").decode("utf-8", "replace").rpartition("/")[2] if name is not None else ""
+    joints = {child.type for child in pipeline.children[1::2]}
+    if program not in PROGRAMS - {"git"} or joints != {"|"}:
+        return None
+    return pipeline.children[0].end_byte, rest[1].start_byte
 
 
 def _shows_state(node: Node) -> bool:

@@ -92,6 +92,10 @@ class Containment:
     parts: tuple[LinePart, ...] = ()
     stores: bool = False
     """True if git does not change the work tree."""
+    outside: bool = False
+    """True if it runs outside the sandbox: it only reads elsewhere, or pushes."""
+    switched: bool = False
+    """True if it pushes whatever branch is current by then."""
 
 
 ASKED = Containment("no sandbox can contain it")

@@ -174,6 +174,7 @@ _HOOKS = {
     "pull": _COMMIT_HOOKS
     | {"pre-merge-commit", "post-merge", "pre-rebase", "post-checkout", "post-rewrite", "pre-auto-gc"},
     "fetch": frozenset({"pre-auto-gc"}),
+    "push": frozenset({"pre-push"}),
     "cherry-pick": _COMMIT_HOOKS,
     "revert": _COMMIT_HOOKS,
     "checkout": frozenset({"post-checkout"}),

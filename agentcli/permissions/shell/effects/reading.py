@@ -83,11 +83,12 @@ class Reader:
         return self._known[key]
 
     def asks_forge(self, command: Command, folders: tuple[Path, ...]) -> bool:
-        """Return True if a command only reads from the host of a repository, with a program of the person's."""
-        plain = command.bare and not (command.globs or command.loop)
-        if not plain or not reads_forge(command.words) or self._chosen_by_workspace("gh", (), folders):
-            return False
-        return not any(self._workspace.git(folder).danger for folder in folders)
+        """Return True if a command only reads from the host of a repository."""
+        return reads_forge(command.words) and not any(self._workspace.git(folder).danger for folder in folders)
+
+    def chosen_here(self, name: str, folders: tuple[Path, ...]) -> str:
+        """Return why the workspace may choose the program behind a name, or an empty string."""
+        return self._chosen_by_workspace(name, (), folders)
 
     def in_turn(self, commands: Sequence[Command]) -> list[tuple[Reading, tuple[Path, ...]]]:
         """Return the verdict on each command of a plain line, with its possible folders; `cd` moves the commands after

@@ -22,12 +22,44 @@ _FOUND = _LISTED.replace(_AT, "--repo=text --filename=text --extension=text --ma
 _CALLED = "-q:jq --jq=jq -X:=GET|HEAD --method==GET|HEAD -H:text --header=text --paginate --slurp -i --include --cache=word --silent --template=text"
 _READING = (
     Shape(_LISTED, "=pr|issue|run|release|workflow|label|cache|repo|ruleset|milestone =list|ls text?"),
-    Shape(_VIEWED, "=pr|issue|run|release|workflow|repo|ruleset =view|diff|checks|status|watch text?"),
+    Shape(_VIEWED, "=pr|issue|run|release|workflow|repo|ruleset =view|checks|status|watch text?"),
+    Shape(_VIEWED, "=pr =diff text*"),
+    Shape(f"{_SHOWN} {_AT} -e:text --env=text -o:text --org=text", "=secret|variable =list|ls"),
     Shape(_FOUND, "=search =issues|prs|repos|code|commits text*"),
     Shape("", "=auth =status"),
     Shape(_CALLED, "=api call"),
     Shape(f"{_CALLED} -f:query -F:query --field=query --raw-field=query", "=api =graphql"),
 )
+
+
+_SAID = "-t:text --title=text -b:text --body=text -R:repo --repo=repo"
+_WRITING = (
+    Shape(
+        f"{_SAID} -B:branch --base=branch -H:branch --head=branch -d --draft -a:text --assignee=text -l:text --label=text -r:text --reviewer=text "
+        "-m:text --milestone=text -f --fill --fill-first --fill-verbose --no-maintainer-edit",
+        "=pr|issue =create",
+    ),
+    Shape(f"{_SAID} --edit-last", "=pr|issue =comment text?"),
+    Shape(
+        f"{_SAID} --add-label=text --remove-label=text --add-assignee=text --remove-assignee=text --add-reviewer=text --base=branch -B:branch",
+        "=pr|issue =edit text?",
+    ),
+    Shape("--undo -R:repo --repo=repo", "=pr =ready text?"),
+    Shape("-R:repo --repo=repo -c:text --comment=text -r:text --reason=text", "=pr|issue =close|reopen text?"),
+)
+"""Commands of `gh` that write only what their words say."""
+
+
+def writes_forge(words: Sequence[str]) -> str:
+    """Return the pattern of the rule that allows a command of `gh` that writes what its words say.
+
+    Return an empty text for any other command.
+    """
+    fitting = fit(_WRITING, list(words[1:])) if words[0] == "gh" else ""
+    if isinstance(fitting, str):
+        return ""
+    elsewhere = [f"--repo {value} " for kind, value in fitting[1] if kind == "repo"]
+    return f"gh {words[1]} {words[2]} {''.join(elsewhere)}*"
 
 
 def reads_forge(words: Sequence[str]) -> bool:

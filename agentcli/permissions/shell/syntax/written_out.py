@@ -25,6 +25,10 @@ _CHANGING = re.compile(rf"HOME|PWD|TMPDIR|{FINDING.pattern}")
 """Variables that change more than the words in which they are used."""
 
 
+_PAGERS = re.compile(
+    r"\A(?:\s*export (?:GH_PAGER|GIT_PAGER|PAGER|NO_COLOR|GH_NO_UPDATE_NOTIFIER)=(?:cat|1)?[ \t]*(?:;|&&|\n))+"
+)
+"""First settings of a line that only keep programs from paging and colours, as every command's environment does."""
 _HOME_FIRST = re.compile(r"(\A[ \t]*cd[ \t]+)~(?=[/ \t;&\n])")
 _VARIABLE = r"(?P<home>(?:\$HOME|\$\{HOME\})(?=/))"
 _OUTSIDE = re.compile(rf"""\\.|'[^']*'|{_VARIABLE}|(?P<start>(?<![^\s;&|(])~(?=/|\s|\Z))|(?P<quote>")|.""", re.S)
@@ -37,6 +41,7 @@ def written_out(text: str, exported: Container[str], home: str, tmp: bool) -> st
 
     `exported` are the variables that reach programs. `tmp` is true if /tmp is private.
     """
+    text = _PAGERS.sub("", text)
     if "~" in text and re.fullmatch(r"/[\w./-]+", home):
         text = _HOME_FIRST.sub(lambda found: f"{found[1]}{home}", text)
     if "=" in text and (values := constants(text)) is not None and (tmp or "$(" not in text[: values[0]]):

@@ -73,7 +73,7 @@ ASKS = {
     "rsync uses the network": ("rsync -a src/ other/",),
     "curl uses the network": ("curl x", "make; curl x"),
     "npm install uses the network": ("npm install",),
-    "git push uses the network": ("git push",),
+    "git push uses the network: main is a branch that others use": ("git push",),
     "git fetch uses the network": ("git fetch", "git -C src fetch"),
     "sudo acts outside the sandbox": ("sudo make", "env sudo make", "make && sudo make"),
     "kill acts outside the sandbox": ("kill 1", "lsof -ti :3000 | while read pid; do kill $pid; done", "lsof -ti :3000 | xargs kill"),

@@ -1,0 +1,133 @@
+"""Lines that act outside the sandbox without a question.
+
+Each command only reads, here or from another machine, or pushes the branch that is worked on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentcli.core.dataclass import dataclass, replace
+from agentcli.permissions.paths import Workspace
+from agentcli.permissions.rules import exact
+from agentcli.permissions.shell.effects.other_machine import visit
+from agentcli.permissions.shell.effects.pushing import push_of
+from agentcli.permissions.shell.programs.forge import writes_forge
+from agentcli.permissions.shell.programs.services import reads_here
+from agentcli.permissions.shell.syntax.file_names import meanings
+from agentcli.permissions.shell.syntax.parse import Command, Part
+
+if TYPE_CHECKING:
+    from agentcli.permissions.shell.effects.reading import Reader, Reading
+
+PROGRAMS = frozenset(
+    ["gh", "ssh", "nc", "ncat", "curl", "ping", "git", "docker", "podman", "tmux", "systemctl", "pg_isready"]
+)
+"""Programs with commands that may run so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Verdict on a line as it would run outside the sandbox."""
+
+    acts: bool = False
+    """True if a command of it reads from another machine, or pushes."""
+    why: str = ""
+    """Reason to ask about such a command."""
+    others: bool = False
+    """True if another command of it may do more than read."""
+    hosts: tuple[str, ...] = ()
+    """Hosts without a rule."""
+    pushes: tuple[str, ...] = ()
+    """Patterns of the rules that would allow its pushes and what it writes on a forge."""
+    switched: bool = False
+    """True if it pushes whatever branch is current by then."""
+
+    @property
+    def runs(self) -> bool:
+        """True if the line may run outside."""
+        return self.acts and not self.why and not self.others
+
+
+def judged_elsewhere(
+    commands: Sequence[Command],
+    readings: Sequence[Reading],
+    places: Sequence[tuple[Path, ...]],
+    workspace: Workspace,
+    reader: Reader,
+) -> Elsewhere:
+    """Judge a line of plain commands."""
+    found = [_action(command, at, workspace, reader) for command, at in zip(commands, places, strict=True)]
+    others = any(one is None and reading.why for one, reading in zip(found, readings, strict=True))
+    return together([*filter(None, found), Elsewhere(others=others)])
+
+
+def together(found: Sequence[Elsewhere]) -> Elsewhere:
+    """Return the verdict on several parts of a line."""
+    return Elsewhere(
+        any(one.acts for one in found),
+        next((one.why for one in found if one.why), ""),
+        any(one.others for one in found),
+        tuple(dict.fromkeys(host for one in found for host in one.hosts)),
+        tuple(dict.fromkeys(push for one in found for push in one.pushes)),
+        any(one.switched for one in found),
+    )
+
+
+def mentions(parts: Sequence[Part]) -> bool:
+    """Return True if a command of these may be one that acts elsewhere."""
+    return any(part.words and part.words[0].text.rpartition("/")[2] in PROGRAMS for part in parts)
+
+
+def _action(command: Command, folders: tuple[Path, ...], workspace: Workspace, reader: Reader) -> Elsewhere | None:
+    """Return the verdict on one command; None if it does not act elsewhere, or its program is not the person's."""
+    name = command.words[0]
+    if name.startswith(_SYSTEM) and ".." not in name:
+        name = name.rpartition("/")[2]
+        command = replace(command, words=(name, *command.words[1:]))
+    elif name not in PROGRAMS or reader.chosen_here(name, folders):
+        return None
+    if not command.bare or command.loop or (command.globs and meanings(command, folders, workspace) != [command.words]):
+        return None
+    if name == "gh":
+        return _forge(command, folders, workspace, reader)
+    if reads_here(command.words):
+        return Elsewhere(acts=True)
+    if name == "git":
+        return _push(command, folders, workspace)
+    found = visit(command, workspace.home)
+    if found is None:
+        return None
+    fresh = bool(found.host) and not workspace.allows_host(found.host)
+    if found.why:
+        return Elsewhere(
+            True, f"{name} uses the network{f' and may change {found.host}' if found.host else ''}: {found.why}"
+        )
+    return (
+        Elsewhere(True, f"{name} uses the network of {found.host}", hosts=(found.host,)) if fresh else Elsewhere(True)
+    )
+
+
+_SYSTEM = ("/usr/bin/", "/usr/local/bin/", "/bin/", "/opt/homebrew/bin/")
+
+
+def _forge(command: Command, folders: tuple[Path, ...], workspace: Workspace, reader: Reader) -> Elsewhere | None:
+    if workspace.gated and reader.asks_forge(command, folders):
+        return Elsewhere(acts=True)
+    pattern = writes_forge(command.words)
+    if not pattern or any(workspace.git(folder).danger for folder in folders):
+        return None
+    if workspace.approves(pattern):
+        return Elsewhere(acts=True)
+    return Elsewhere(True, f"gh uses the network: {pattern.removesuffix(' *')} tells others", pushes=(pattern,))
+
+
+def _push(command: Command, folders: tuple[Path, ...], workspace: Workspace) -> Elsewhere | None:
+    push = push_of(command.words, folders, workspace)
+    if push is None:
+        return None
+    if not push.why or (push.plain and workspace.approves(exact(push.plain))):
+        return Elsewhere(acts=True, switched=not push.named)
+    return Elsewhere(True, f"git push uses the network: {push.why}", pushes=(exact(push.plain),) if push.plain else ())

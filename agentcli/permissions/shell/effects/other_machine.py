@@ -1,0 +1,317 @@
+"""Commands that reach another machine by its name: what they do there, judged by their own text.
+
+Files of that machine are not known here. Its paths are readable, except for places of credentials and keys.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import ipaddress
+import re
+import socket
+from collections.abc import Sequence
+from pathlib import PurePath, PurePosixPath
+
+from agentcli.core.dataclass import dataclass
+from agentcli.permissions.exposed import names_private
+from agentcli.permissions.paths import PRIVATE_IN_HOME, canonical, could_name_protected, names_protected
+from agentcli.permissions.shell.effects.searches import search_of
+from agentcli.permissions.shell.programs.git_table import GIT_READERS, shows_text
+from agentcli.permissions.shell.programs.known_programs import word_set
+from agentcli.permissions.shell.programs.option_grammar import Found, Shape, fit
+from agentcli.permissions.shell.programs.readers import PATHS, READERS, SEARCHING, find_reads, shows_no_content
+from agentcli.permissions.shell.programs.services import reads_service
+from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command
+from agentcli.permissions.shell.syntax.strict import NotPlain, read_plain
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """What a command does on another machine."""
+
+    host: str = ""
+    """The machine, in the form that rules use; empty if a rule about it would not be enough."""
+    why: str = ""
+    """Reason to ask although its host is allowed; empty if it only reads there."""
+
+
+def visit(command: Command, home: PurePath) -> Visit | None:
+    """Return what a command does on another machine; None if it is none that is known here.
+
+    `home` is the person's home folder, whose `.ssh` contains their keys.
+    """
+    match command.words[0]:
+        case "ssh":
+            return _ssh(command, home)
+        case "nc" | "ncat":
+            return _probe(command.words)
+        case "curl":
+            return _request(command.words)
+        case _:
+            return None
+
+
+_SET = re.compile(
+    r"(?:ConnectTimeout|ConnectionAttempts|ServerAliveInterval|ServerAliveCountMax|NumberOfPasswordPrompts)=\d{1,4}"
+    r"|(?:BatchMode|IdentitiesOnly|TCPKeepAlive|Compression)=(?:yes|no)|StrictHostKeyChecking=(?:yes|ask|accept-new)"
+    r"|(?:PasswordAuthentication|KbdInteractiveAuthentication|ControlMaster|ForwardAgent|ForwardX11|RequestTTY)=no"
+    r"|ControlPath=none|LogLevel=(?:QUIET|ERROR|INFO|VERBOSE)",
+    re.IGNORECASE,
+)
+"""Settings of ssh that start no program, forward nothing and check keys as before."""
+_FLAGS = frozenset("46qTnxCv")
+_USER = re.compile(r"[A-Za-z_][\w.-]*")
+
+
+def _ssh(command: Command, home: PurePath) -> Visit:
+    words, before = list(command.words[1:]), ""
+    if any(UNKNOWN in word for word in words):
+        return Visit(why="only the shell knows what it sends")
+    if command.joint == "|":
+        return Visit(why="it is sent what another command prints")
+    words, problem = _after_options(words, home)
+    if problem or not words:
+        return Visit(why=problem or "it has no host")
+    place = words.pop(0)
+    user, at, name = place.rpartition("@")
+    host = machine(name)
+    if not host or (at and not _USER.fullmatch(user)):
+        return Visit(why=f"{place} is not a plain host")
+    words, problem = _after_options(words, home)
+    if problem:
+        return Visit(why=problem)
+    before = " ".join(words)
+    return Visit(host, only_reads_there(before) if before else "it has no command")
+
+
+def _after_options(words: Sequence[str], home: PurePath) -> tuple[list[str], str]:
+    """Return the words after ssh's options, and the reason if an option does more than choose how to connect."""
+    rest = list(words)
+    while rest and rest[0].startswith("-") and rest[0] != "-":
+        word = rest.pop(0)
+        if word == "--":
+            break
+        while (word := word[1:]) and word[0] in _FLAGS:
+            pass
+        if not word:
+            continue
+        letter, value = word[0], word[1:] or (rest.pop(0) if rest else "")
+        fits = {
+            "o": bool(_SET.fullmatch(value.replace(" ", "=", 1))),
+            "p": bool(re.fullmatch(r"\d{1,5}", value)),
+            "l": bool(_USER.fullmatch(value)),
+            "i": is_key(value, home),
+        }
+        if not fits.get(letter):
+            return rest, f"ssh -{letter} {value}".rstrip() + " may do more than connect"
+    return rest, ""
+
+
+def is_key(path: str, home: PurePath) -> bool:
+    """Return True for a file directly in the person's folder of keys, which ssh only uses."""
+    text = f"{home}{path[1:]}" if path.startswith("~/") else path
+    return re.fullmatch(rf"{re.escape(str(home))}/\.ssh/[\w-][\w.-]*", text) is not None
+
+
+_LABEL = r"[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?"
+_HOST_NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+_METADATA = ("metadata", "instance-data", "localhost", "ip6-localhost", "ip6-loopback", "localdomain")
+
+
+def machine(name: str) -> str:
+    """Return the name or IPv4 address of another machine in the form that rules use.
+
+    Return an empty text for this machine, for metadata services, and for every other notation of an address.
+    """
+    host = name.lower().removesuffix(".")
+    if address := private_address(host):
+        return address
+    try:
+        return host if ipaddress.IPv4Address(host).is_global else ""
+    except ValueError:
+        pass
+    last = host.rpartition(".")[2]
+    if len(host) > 253 or not _HOST_NAME.fullmatch(host) or re.fullmatch(r"\d+|0x[0-9a-f]*", last):
+        return ""
+    here = socket.gethostname().lower()
+    if host in (here, here.partition(".")[0], f"{here}.local") or host.partition(".")[0] in _METADATA:
+        return ""
+    return "" if last in _METADATA else host
+
+
+def private_address(host: str) -> str:
+    """Return an IPv4 address of a private network as it is; empty for any other text, and for this machine."""
+    try:
+        address = ipaddress.IPv4Address(host)
+    except ValueError:
+        return ""
+    networks = map(ipaddress.IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
+    return host if any(address in network for network in networks) else ""
+
+
+def _probe(words: Sequence[str]) -> Visit | None:
+    """Return the visit of a look whether a port is open."""
+    fitting = fit((Shape("-zvn46 -w:number -G:number", "text number"),), words[1:])
+    if isinstance(fitting, str) or ("option", "-z") not in fitting[1]:
+        return None
+    host = next((machine(value) for kind, value in fitting[1] if kind == "text"), "")
+    return Visit(host) if host else None
+
+
+_CURL = re.compile(
+    r"-[sSfIkvi4]+|--(?:silent|show-error|fail|head|include|compressed|ipv4|insecure)"
+    r"|--(?:retry|max-time|connect-timeout)=\d+|-m\d+"
+)
+_WITH_NUMBER = frozenset({"-m", "--max-time", "--connect-timeout", "--retry"})
+_ADDRESS = re.compile(r"http://([\d.]+)(?::\d{1,5})?(?:/[\w.~%!$&()*+,;=:@/?-]*)?")
+
+
+def _request(words: Sequence[str]) -> Visit | None:
+    """Return the visit of a plain request to an address of a private network, which the proxy does not forward."""
+    hosts: list[str] = []
+    waiting = list(reversed(words[1:]))
+    while waiting:
+        word = waiting.pop()
+        if found := _ADDRESS.fullmatch(word):
+            hosts.append(private_address(found[1]))
+        elif (
+            (word in _WITH_NUMBER and waiting and waiting[-1].isdecimal())
+            or (word == "-o" and waiting and waiting[-1] == "/dev/null")
+            or (
+                word in ("-w", "--write-out")
+                and waiting
+                and not waiting[-1].startswith("@")
+                and "%output" not in waiting[-1]
+            )
+        ):
+            waiting.pop()
+        elif not _CURL.fullmatch(word):
+            return None
+    return Visit(hosts[0]) if len(hosts) == 1 and hosts[0] else None
+
+
+def only_reads_there(text: str) -> str:
+    """Return why a command line may do more than read on another machine; empty if it only reads."""
+    commands = read_plain(text)
+    if isinstance(commands, NotPlain):
+        return commands.why
+    return next(filter(None, map(_problem, commands)), "")
+
+
+def _problem(command: Command) -> str:
+    words = _unwrapped(command.words)
+    if not command.bare or command.loop or not words:
+        return f"{command.words[0]} is not known"
+    name, arguments = words[0], list(words[1:])
+    if reads_service(words):
+        return ""
+    if name == "cd":
+        return "" if len(arguments) == 1 and not arguments[0].startswith("-") else "cd without a plain folder"
+    if name == "find":
+        found = (
+            find_reads(arguments)
+            if not any(word.startswith(("-exec", "-ok")) for word in arguments)
+            else "find starts programs"
+        )
+        return found if isinstance(found, str) else _paths_problem(words, found, names_only=True)
+    if name == "git":
+        return _git_problem(arguments)
+    fitting = fit(READERS[name], arguments) if READERS.get(name) else f"{name} may change something"
+    if isinstance(fitting, str):
+        return f"{name} may change something"
+    shape, found = fitting
+    if shape.unless:
+        return f"{name} may start other programs"
+    if name in SEARCHING and search_of(name, arguments, found) is not None:
+        return _recursive_problem(name, found)
+    return _paths_problem(words, found, names_only=shows_no_content(words))
+
+
+def _unwrapped(words: Sequence[str]) -> Sequence[str]:
+    """Return a command without `sudo`, `timeout` and `time` before it: it may do no more than the command."""
+    rest = list(words)
+    while rest:
+        if rest[0] == "time":
+            del rest[0]
+        elif rest[0] == "timeout" and len(rest) > 2 and re.fullmatch(r"\d+[sm]?", rest[1]):
+            del rest[:2]
+        elif rest[0] == "sudo":
+            del rest[0]
+            while rest and rest[0] in ("-n", "-u"):
+                del rest[: 2 if rest[0] == "-u" else 1]
+            if rest and rest[0].startswith("-"):
+                return ()
+        else:
+            return rest
+    return ()
+
+
+def _git_problem(arguments: Sequence[str]) -> str:
+    rest = list(arguments)
+    while rest and rest[0] in ("-C", "--no-pager"):
+        del rest[: 2 if rest[0] == "-C" else 1]
+    fitting = fit(GIT_READERS[rest[0]], rest[1:]) if rest and rest[0] in GIT_READERS else "git may change something"
+    if isinstance(fitting, str):
+        return "git may change something"
+    named = [value for kind, value in fitting[1] if kind in PATHS]
+    # What it tracks is not known here.
+    if shows_text(rest[0], fitting[1]) and not named:
+        return "git may show any tracked file"
+    return _paths_problem(("git",), fitting[1], names_only=False)
+
+
+def _paths_problem(words: Sequence[str], found: Found, *, names_only: bool) -> str:
+    for kind, value in found:
+        if kind in PATHS or kind == "glob":
+            text = value.rpartition(":")[2] if kind in ("rev", "range") else value
+            if why := secret_there(text, names_only=names_only):
+                return why
+    return ""
+
+
+_SAMPLES = (
+    "id_rsa",
+    "id_ed25519",
+    "server.key",
+    "key.pem",
+    "credentials",
+    "secrets.yaml",
+    "shadow",
+    "passwords.txt",
+    "cert.pfx",
+)
+_READABLE_TREES = ("/etc/nginx", "/etc/apache2", "/etc/systemd", "/lib/systemd", "/etc/cron", "/var/log", "/usr")
+_CLOSED = tuple(
+    word_set("""
+/dev /boot /etc/shadow /etc/gshadow /etc/sudoers /etc/ssl/private /etc/letsencrypt/live /etc/letsencrypt/archive /run/secrets
+/var/run/secrets /etc/kubernetes /var/lib/docker /etc/mysql /etc/wireguard /etc/openvpn /etc/NetworkManager /etc/ppp /etc/krb5
+""")
+)
+_PROC = re.compile(r"/proc/(?:loadavg|meminfo|cpuinfo|version|uptime|mounts|stat|net/\w+)")
+_HOLDING = {parts[-1] for parts in PRIVATE_IN_HOME} - {"git"}
+
+
+def secret_there(path: str, *, names_only: bool) -> str:
+    """Return why a path of another machine may lead to credentials or keys; with `names_only`, only its name is shown."""
+    plain = str(PurePosixPath(path.replace("//", "/")))
+    if ".." in plain.split("/") or "~" in plain[1:] or (plain.startswith("~") and plain[1:2] not in ("", "/")):
+        return f"{path} is not known"
+    if names_only:
+        return ""
+    parts = plain.split("/")
+    private = names_protected(plain, write=False) or names_private(plain) or could_name_protected(plain)
+    closed = plain.startswith(_CLOSED) or (plain.startswith(("/proc", "/sys")) and not _PROC.fullmatch(plain))
+    if private or closed or not _HOLDING.isdisjoint(map(canonical, parts)):
+        return f"{path} could be a secret"
+    wild = next((part for part in parts if set(part) & set("*?[{")), "")
+    if wild and (wild.startswith((".", "[", "{")) or any(fnmatch.fnmatchcase(name, wild) for name in _SAMPLES)):
+        known = plain.startswith(("/etc/nginx/", "/etc/apache2/", "/etc/systemd/", "/var/log/"))
+        return "" if known and wild == parts[-1] == "*" else f"{path} could match a secret"
+    return ""
+
+
+def _recursive_problem(name: str, found: Found) -> str:
+    tops = [value for kind, value in found if kind == "path"]
+    if tops and all(top.startswith(_READABLE_TREES) and ".." not in top for top in tops):
+        return ""
+    return f"{name} may show any file of a folder there"

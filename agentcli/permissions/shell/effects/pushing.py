@@ -1,0 +1,148 @@
+"""A plain `git push` of the branch that is worked on, to the repository's own remote."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from agentcli.core.dataclass import dataclass
+from agentcli.permissions.paths import Workspace, resolved
+from agentcli.permissions.shell.effects.git_repositories import git_placed, repository_problem
+from agentcli.permissions.shell.programs.known_programs import word_set
+from agentcli.permissions.shell.programs.option_grammar import Shape, fit
+from agentcli.permissions.shell.syntax.parse import UNKNOWN
+from agentcli.system import probe
+
+_PLAIN = Shape(
+    "-quvn --quiet --verbose --set-upstream --dry-run --progress --no-progress --porcelain", "remote? branch?"
+)
+_URL = re.compile(
+    r"https://[\w.-]+(?::443)?/[\w./~+-]*|ssh://(?:[\w.-]+@)?\w[\w.-]*(?::\d+)?/[\w./~+-]*|(?:\w[\w.-]*@)?\w[\w.-]*:(?!:|//)[\w~/][\w./~+-]*"
+)
+_SECTION = re.compile(r'(?m)^\s*\[\s*([\w.-]+)\s*(?:"([^"\n]*)")?\s*\]')
+_ENTRY = re.compile(r"(?m)^\s*([A-Za-z][\w-]*)[ \t]*=[ \t]*([^\n]*?)[ \t]*$")
+_DECIDING = re.compile(
+    r"(?:remote\.[^\n]*\.(?:push|pushurl|mirror|receivepack|proxy|vcs)|url\.[^\n]*|push\.(?!autosetupremote$|default$)[^\n]*"
+    r"|remote\.pushdefault|branch\.[^\n]*\.pushremote|include\.[^\n]*|includeif\.[^\n]*)",
+    re.IGNORECASE,
+)
+"""Settings of a repository that send a push elsewhere, or more than the branch."""
+_OF_OTHERS = word_set("""
+main master trunk default develop development dev staging stage production prod release stable live deploy gh-pages pages next
+""")
+"""Branches that others work on, or that publish something, if the repository does not tell which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """What a `git push` would do."""
+
+    why: str = ""
+    """Reason to ask; empty if it only pushes the branch that is worked on."""
+    plain: str = ""
+    """The command as a rule may allow it, `git push REMOTE BRANCH`; empty if no rule is enough."""
+    named: bool = False
+    """True if the command names the branch, so that it pushes no other one if an earlier command switches."""
+
+
+def push_of(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Push | None:
+    """Return what a command pushes; None if it is no `git push`."""
+    placed = git_placed(words, folders)
+    if placed is None or placed[0][1:2] != ("push",):
+        return None
+    words, folders = placed
+    fitting = fit((_PLAIN,), list(words[2:]))
+    if isinstance(fitting, str) or len(folders) != 1 or any(UNKNOWN in word for word in words):
+        return Push("it does more than push a branch")
+    operands = [value for kind, value in fitting[1] if kind in ("remote", "branch")]
+    if why := repository_problem(folders[0], workspace, "push"):
+        return Push(why)
+    top = next(top for top in (folders[0], *folders[0].parents) if probe.exists(top / ".git"))
+    if resolved(top) not in workspace.resolved_roots:
+        return Push("the repository is not a folder of the session, so a program may have made it")
+    settings = _settings_of(top / ".git/config")
+    if settings is None or probe.exists(top / ".git/config.worktree"):
+        return Push("the settings of the repository decide what it pushes")
+    return _judged(operands, top, settings, workspace)
+
+
+def _judged(operands: Sequence[str], top: Path, settings: dict[str, list[str]], workspace: Workspace) -> Push:
+    current = _current(top)
+    branch = operands[1] if len(operands) > 1 and operands[1] != "HEAD" else current
+    remote = operands[0] if operands else (settings.get(f"branch.{current}.remote") or ["origin"])[-1]
+    urls = settings.get(f"remote.{remote}.url", [])
+    if not current or not branch or len(urls) != 1 or not _URL.fullmatch(urls[0].strip('"')):
+        return Push("it does not push a branch to a remote of this repository")
+    merged = settings.get(f"branch.{branch}.merge", [f"refs/heads/{branch}"])
+    modes = {*settings.get("push.default", []), *_own_modes(workspace)} - {
+        "simple",
+        "current",
+        "nothing",
+        "upstream",
+        "tracking",
+    }
+    if merged != [f"refs/heads/{branch}"] or (modes and len(operands) < 2):
+        return Push("the settings of git decide what it pushes")
+    plain = f"git push {remote} {branch}"
+    if branch in _shared(top, remote, workspace):
+        return Push(f"{branch} is a branch that others use", plain, named=len(operands) > 1)
+    if branch != current and _exists(top, branch):
+        return Push(f"{branch} is not the current branch", plain, named=True)
+    return Push(plain=plain, named=len(operands) > 1 and operands[1] != "HEAD")
+
+
+def _settings_of(file: Path) -> dict[str, list[str]] | None:
+    """Return a repository's settings, with lower-case sections and keys; None if one of them decides what is pushed."""
+    found: dict[str, list[str]] = {}
+    text = _text(file)
+    if "\\\n" in text or "\r" in text.replace("\r\n", "\n"):
+        return None
+    sections = list(_SECTION.finditer(text))
+    for number, section in enumerate(sections):
+        end = sections[number + 1].start() if number + 1 < len(sections) else len(text)
+        name = section[1].lower() + ("" if section[2] is None else f".{section[2]}")
+        rows = [row for row in text[section.end() : end].split("\n") if row.strip() and row.strip()[0] not in "#;"]
+        for row in rows:
+            entry = _ENTRY.fullmatch(row)
+            key = f"{name}.{entry[1].lower() if entry else row.strip().split('=')[0].strip().lower()}"
+            if _DECIDING.fullmatch(key):
+                return None
+            found.setdefault(key, []).append(entry[2] if entry else "")
+    return found
+
+
+def _own_modes(workspace: Workspace) -> frozenset[str]:
+    """Return what the person's own settings say about pushes without a branch."""
+    texts = (_text(workspace.home / name) for name in (".gitconfig", ".config/git/config"))
+    found = (re.findall(r"(?ims)^\s*\[push\][^\[]*?^\s*default\s*=\s*(\w+)", text) for text in texts)
+    return frozenset(mode.lower() for modes in found for mode in modes)
+
+
+def _current(top: Path) -> str:
+    """Return the current branch of a repository; empty if it has none."""
+    found = re.fullmatch(r"ref: refs/heads/(\S+)\s*", _text(top / ".git/HEAD"))
+    return found[1] if found else ""
+
+
+def _shared(top: Path, remote: str, workspace: Workspace) -> frozenset[str]:
+    """Return the branches that others use: the remote's default branch, the person's default, and the usual names."""
+    head = re.fullmatch(
+        rf"ref: refs/remotes/{re.escape(remote)}/(\S+)\s*", _text(top / f".git/refs/remotes/{remote}/HEAD")
+    )
+    texts = (_text(workspace.home / name) for name in (".gitconfig", ".config/git/config"))
+    chosen = [name for text in texts for name in re.findall(r"(?im)^\s*defaultbranch\s*=\s*\"?([^\s\"]+)", text)]
+    return _OF_OTHERS | {*chosen, *([head[1]] if head else [])}
+
+
+def _exists(top: Path, branch: str) -> bool:
+    return probe.exists(top / ".git/refs/heads" / branch) or f" refs/heads/{branch}\n" in _text(
+        top / ".git/packed-refs"
+    )
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
