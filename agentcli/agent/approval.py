@@ -78,6 +78,8 @@ class ApprovalGate:
     """Rules that end by themselves."""
     save_everywhere: Callable[[Sequence[str]], None] = lambda _: None
     """Stores rules for every project: all or none."""
+    answered: Callable[[Sequence[Rule], bool], None] = lambda *_: None
+    """Tells the sandbox which rules an answer of this session has added (True) or dropped (False)."""
     add_folder: Callable[[Path], None] = lambda _: None
     """Adds a folder to the workspace of this session."""
     start_of: Callable[[ToolCall, Tool], Path | None] = lambda *_: None
@@ -224,9 +226,10 @@ class ApprovalGate:
                 lasting.append(rule)
             else:
                 self._allow_for(rule, term)
-        offered = {decision.session, decision.always, *decision.prefixes}
+        offered = {decision.session, decision.always, *decision.prefixes, *decision.grants()}
         chosen = [replace(parse_rule(rule, "session"), proposed=rule in offered) for rule in lasting]
         self.rules += Rules(tuple(chosen))
+        self.answered(chosen, True)
         if chosen and answer.choice in ("always", "prefix"):
             self._save(chosen, answer.everywhere)
         if decision.edits and answer.choice == "session":
@@ -237,8 +240,10 @@ class ApprovalGate:
         answered = ("your answers", "session")
         if (timed := self.timed.now) is not None:
             timed.remove(rule)
-        kept = tuple(one for one in self.rules.allow if str(one) != rule or one.origin not in answered)
+        before = self.rules.allow
+        kept = tuple(one for one in before if str(one) != rule or one.origin not in answered)
         self.rules = replace(self.rules, allow=kept)
+        self.answered([one for one in before if one not in kept], False)
 
     def allow_for(self, rule: str, term: Term) -> str:
         """Allow a rule for a term; return it with our tool name. Raises UsageError."""
@@ -307,6 +312,8 @@ class ApprovalGate:
         given, tool = _checked(call), call.its_tool
         parts = decision.explains() if self.attended else ()
         why = _lines(decision.why, parts)
+        folders = decision.widen() if self.attended else ()
+        grants = decision.grants() if self.attended and not folders else ()
         return ApprovalRequest(
             call=call.call,
             title=tool.title(given) or tool.name,
@@ -320,8 +327,10 @@ class ApprovalGate:
             always=decision.always,
             unsaved=decision.unsaved,
             prefixes=decision.prefixes if self.attended else (),
-            folders=decision.widen() if self.attended else (),
+            folders=folders,
             session="" if _rewrites(parts) else decision.session,
+            grants=grants,
+            lasting=self.mode == "auto" and (bool(folders) or any(not rule.startswith(tool.name) for rule in grants)),
             edits=decision.edits,
             revise=partial(self._revised, call),
         )
@@ -374,7 +383,7 @@ class ApprovalGate:
             self.compacts_plan = answer.choice == "compact"
         else:
             self._keep(decision, answer)
-            if answer.choice in ("prefix", "folder") and (kept := self._decide(call)).contained:
+            if answer.choice in ("prefix", "folder", "session") and (kept := self._decide(call)).contained:
                 decision = kept  # the answer lets it run in the sandbox, not outside
         return call.decided(replace(decision, decision="allow", rule=f"user:{answer.choice}"))
 
@@ -429,7 +438,8 @@ def _chosen_rules(decision: Decision, answer: ApprovalResponse) -> Sequence[str]
     """Return the rules that an answer adds to the session's."""
     match answer.choice:
         case "session":
-            return [rule for rule in [decision.session or decision.always] if rule and not decision.edits]
+            rules = decision.grants() or (decision.session or decision.always,)
+            return [rule for rule in rules if rule and not decision.edits]
         case "always":
             return [rule for rule in [decision.always] if rule]
         case "prefix":

@@ -183,6 +183,7 @@ def _approval(
         save=permissions.save_rules,
         timed=permissions.timed or _timed_rules(log, permissions.run),
         save_everywhere=permissions.save_everywhere,
+        answered=permissions.answered,
         add_folder=permissions.add_folder,
         switched=log.switched,
         start_of=folder.start_of,

@@ -45,6 +45,10 @@ class ApprovalRequest:
     """Folders that the choice "folder" would add to the workspace of this session."""
     session: str = ""
     """The exact rule that the choice "session" would add; empty if the question is asked each time."""
+    grants: tuple[str, ...] = ()
+    """Rules that the choice "session" would add instead, about a host, a push or reading: `network(HOST)`."""
+    lasting: bool = False
+    """True if the first answer is about the session: calls like this one would then run unasked."""
     edits: bool = False
     """True if the choice "session" allows all edits in the workspace by switching to mode auto-edit."""
     others: tuple[ApprovalRequest, ...] = ()

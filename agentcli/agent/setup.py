@@ -142,6 +142,8 @@ class Permissions:
     """Saves allow rules for the project."""
     save_everywhere: Callable[[Sequence[str]], None] = lambda _: None
     """Saves allow rules for every project."""
+    answered: Callable[[Sequence[Rule], bool], None] = lambda *_: None
+    """Tells the sandbox which rules of the session a person has added (True) or dropped (False)."""
     add_folder: Callable[[Path], None] = lambda _: None
     """Adds a folder to the workspace, of which `Workspace.added` then tells."""
     timed: OnDemand[TimedRules] | None = None

@@ -57,6 +57,7 @@ class WorkspacePolicy:
         """`traits`: the traits of all tools that rules may be about, `started`: the commands of hooks and servers."""
         self._context, self._approve, self._traits, self._started = context, approve, traits, started
         self._let_out, self._kept_in = set[str](), set[str]()
+        self._answered: tuple[Rule, ...] = ()
 
     @cached_property
     def sandbox(self) -> Sandbox:
@@ -110,7 +111,9 @@ class WorkspacePolicy:
             space, context = self._space(), self._context
             if space is None or not self.gated:
                 return None
-            return NetworkGate(space, self.rules, context.roots, context.given_env, self._approve, self._save_hosts)
+            return NetworkGate(
+                space, self._rules_now, context.roots, context.given_env, self._approve, self._save_hosts
+            )
 
         return OnDemand(make)
 
@@ -146,7 +149,7 @@ class WorkspacePolicy:
             loopback=self._same_port if self._tmp is not None and not self._opens_network else None,
             undo=self._undo,
             readable=lambda: context.prompt_files.readable,
-            shown=lambda: paths_shown(self.rules().allow, home),
+            shown=lambda: paths_shown(self._rules_now().allow, home),
             installed=self._installed,
             destroys=context.config[PermissionSettings].destructive == "allow",
             path=context.search_path,
@@ -188,6 +191,14 @@ class WorkspacePolicy:
         rules += self.saved.rules()[0] + project_rules(self._context, known)[0]
         rules += rules_before_trust(self._context, known)
         return sum((_denied(tool) for plugin in self._context.plugins[0] for tool in plugin.excluded), rules)
+
+    def _rules_now(self) -> Rules:
+        """Return these rules with those that answers have added for the session."""
+        return self.rules() + Rules(self._answered)
+
+    def _answer(self, rules: Sequence[Rule], added: bool) -> None:
+        left = tuple(rule for rule in self._answered if rule not in rules)
+        self._answered = (*left, *rules) if added else left
 
     @property
     def timed(self) -> RunRules | None:
@@ -236,6 +247,7 @@ class WorkspacePolicy:
             run=self.timed,
             save_rules=self.saved.add,
             save_everywhere=self.save_everywhere,
+            answered=self._answer,
             add_folder=self._context.add_folder,
             trusted=self._context.trusted,
             sandboxes=self.sandboxes,

@@ -32,13 +32,15 @@ def approval_options(request: ApprovalRequest) -> list[PermissionOption]:
             PermissionOption(option_id="compact", name="Compact, then carry out the plan", kind="allow_once"),
             PermissionOption(option_id=NO, name="Keep planning", kind="reject_once"),
         ]
-    options = [PermissionOption(option_id="once", name="Allow once", kind="allow_once")]
+    once = PermissionOption(option_id="once", name="Allow once", kind="allow_once")
+    options = [] if request.lasting else [once]
     if request.folders:
         name = f"Allow, and add to this session: {', '.join(map(str, request.folders))}"
         options.append(PermissionOption(option_id="folder", name=name, kind="allow_always"))
-    elif rule := request.session or request.always:
+    elif rule := ", ".join(request.grants) or request.session or request.always:
         name = "Allow all edits in this session" if request.edits else f"Allow for this session: {rule}"
         options.append(PermissionOption(option_id="session", name=name, kind="allow_always"))
+    options += [once] if request.lasting else []
     if request.always:
         name = f"Always allow in this project: {request.always}"
         options.append(PermissionOption(option_id="always", name=name, kind="allow_always"))

@@ -147,11 +147,11 @@ class PlainAsking:
     def _offered(self, ask: ApprovalRequest, always: str, changed: bool) -> str:
         if ask.kind == "plan":
             return "1 yes and let it edit without asking, 2 yes and ask before each change, 3 compact and carry it out without asking, 4 no"
-        offers = ["1 yes"]
-        session = "2 yes and all edits in this session" if ask.edits else "2 yes for this session"
-        offers += [session] if (ask.session or ask.always) and not changed and not ask.folders else []
+        session = f"2 y{proposal.for_session(ask)[1:]}".replace(",", "")
+        offers = [session] if (ask.session or ask.always) and not changed and not ask.folders else []
         folder = f"8 yes and add {proposal.added(ask, self._terminal.look)} to this session"
         offers += [folder] if ask.folders and not changed else []
+        offers.insert(len(offers) if ask.lasting else 0, "1 yes")
         offers += [f"3 a{proposal.always(ask)[1:]}"] if always else []
         offers += ["4 no"] + ([f"5 all {len(ask.others) + 1} of this reply"] if ask.others else [])
         wider = f"6 always allow {proposal.wider(ask.prefixes)}"

@@ -113,6 +113,13 @@ def test_a_folder_is_offered_in_place_of_the_session() -> None:
     assert person.asked == ["1 yes, 8 yes and add /home/me/lib to this session, 4 no? "] * 2
 
 
+def test_an_answer_that_lasts_for_the_session_comes_first_and_keeps_its_number() -> None:
+    person = Person("2")
+    asked = replace(COMMAND, session="bash(x)", grants=("network(box.example.org)",), lasting=True)
+    assert person.approve(asked).choice == "session"
+    assert person.asked == ["2 yes and box.example.org in this session, 1 yes, 4 no? "]
+
+
 def test_all_calls_of_a_reply_are_allowed_also_where_the_first_was_changed() -> None:
     async def revise(given: Mapping[str, Any]) -> ApprovalRequest:
         return replace(COMMAND, preview=given["command"])

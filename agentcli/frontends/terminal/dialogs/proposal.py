@@ -20,7 +20,7 @@ from agentcli.frontends.terminal.render.markdown_blocks import Block
 from agentcli.frontends.terminal.render.spans import written
 from agentcli.frontends.terminal.render.syntax import coloured_command
 from agentcli.frontends.terminal.style import Look
-from agentcli.permissions.rules import SANDBOX, parse_rule
+from agentcli.permissions.rules import NETWORK, SANDBOX, parse_rule
 from agentcli.permissions.shell.effects.consequences import is_cautious
 from agentcli.program.commands import Choice
 from agentcli.system.cells import expand, wrap
@@ -111,11 +111,7 @@ def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look
     given = answers(ask, changed)
     labels = {
         "once": Choice("Yes", keys="y"),
-        "session": (
-            Choice("Yes, and all edits in this session (Shift-Tab)", shortcut="s-tab")
-            if ask.edits
-            else Choice("Yes, for this session")
-        ),
+        "session": Choice(for_session(ask), shortcut="s-tab" if ask.edits else ""),
         "folder": Choice(f"Yes, and add {added(ask, look)} to this session", keys="f"),
         "always": Choice(always(ask)),
         "prefix": Choice(f"Always allow {wider(ask.prefixes)}", keys="w"),
@@ -130,6 +126,20 @@ def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look
         asked, (), tuple(labels[each] for each in given), start,
         hint="e edit · Esc no" if ask.revise else "Esc no", editable=ask.revise is not None, note=note,
     )  # fmt: skip
+
+
+def for_session(ask: ApprovalRequest) -> str:
+    """Return the label of the choice that lasts for the session: all edits, or what its rules allow."""
+    if ask.edits:
+        return "Yes, and all edits in this session (Shift-Tab)"
+    granted = " and ".join(map(granted_by, ask.grants))
+    return f"Yes, and {granted} in this session" if granted else "Yes, for this session"
+
+
+def granted_by(rule: str) -> str:
+    """Return what a rule of a session allows: a host by its name, anything else as `covered` says it."""
+    parsed = parse_rule(rule)
+    return safe_line(parsed.pattern) if parsed.tool == NETWORK else covered(rule)
 
 
 def parts_of(ask: ApprovalRequest) -> list[str]:
@@ -198,12 +208,14 @@ def answers(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> list[str
         "everywhere": bool(ask.always) and ask.kind != "diff",
     }
     rules = [name for name, offered in lasting.items() if offered and changed is None]
-    return ["once", *rules, "no", *(["all"] if ask.others else [])]
+    first = rules[:1] if ask.lasting else []
+    return [*first, "once", *rules[len(first) :], "no", *(["all"] if ask.others else [])]
 
 
 def is_risky(ask: ApprovalRequest) -> bool:
     """Return True if the shown reason needs caution, such as a deletion: a hasty Enter must not allow the call."""
-    return ask.kind == "input" or is_cautious(ask.why) or any(word in ask.why for word in _RISKY_REASONS)
+    words = _RISKY_REASONS[ask.lasting and bool(ask.folders) :]
+    return ask.kind == "input" or is_cautious(ask.why) or any(word in ask.why for word in words)
 
 
 _OBVIOUS = "it changes a file"

@@ -166,6 +166,20 @@ def test_only_choices_that_can_be_chosen_are_listed() -> None:
     assert labels(replace(COMMAND, others=(WRITE,)))[-1] == "Yes to both (shows the other first)"
 
 
+def test_an_answer_that_lasts_for_the_session_comes_first_where_it_saves_questions() -> None:
+    lasting = replace(COMMAND, session="bash(x)", lasting=True)
+    folder = replace(lasting, folders=(Path("/home/me/lib"),), why="the line leads outside the workspace")
+    host = replace(lasting, grants=("network(box.example.org)",), why="ssh uses the network of box.example.org")
+    read = replace(lasting, grants=("read(/home/me/.tool/**)",))
+    push = replace(COMMAND, session="bash(x)", grants=("bash(git push origin main)",))
+    assert labels(folder)[:2] == ["Yes, and add /home/me/lib to this session", "Yes"]
+    assert labels(host)[:2] == ["Yes, and box.example.org in this session", "Yes"]
+    assert labels(read)[:2] == ["Yes, and reading /home/me/.tool/ in this session", "Yes"]
+    assert labels(push)[:2] == ["Yes", "Yes, and `git push origin main` in this session"]
+    chosen = [question(each, None, LOOK).chosen for each in (folder, host)]
+    assert [labels(folder)[chosen[0]], labels(host)[chosen[1]]] == [labels(folder)[0], "No, tell it what to do instead"]
+
+
 @each_row(
     ("ask", "first"),
     [

@@ -1,0 +1,106 @@
+"""What a person answers once in mode auto holds for the session: a machine, a push, a folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from agentcli.permissions.sandbox import detect
+from tests.e2e.program import Program
+
+pytestmark = pytest.mark.skipif(detect().kind != "bubblewrap", reason="bubblewrap does not work here")
+_SSH = """#!/bin/sh
+echo "$@" >> {log}
+for last; do :; done
+case "$last" in git-receive-pack*) exec sh -c "$last" ;; esac
+echo "from afar"
+"""
+
+
+@pytest.fixture
+def home() -> Iterator[Program]:
+    """The program with a home that is not below /tmp, which is another folder in the sandbox."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        yield Program(Path(folder).resolve())
+
+
+@pytest.fixture
+def afar(home: Program) -> Program:
+    """The program with an `ssh` that keeps what it is asked, and reaches only this machine."""
+    program = home
+    folder = program.base / "bin"
+    folder.mkdir()
+    (folder / "ssh").write_text(_SSH.format(log=program.base / "ssh.log"))
+    (folder / "ssh").chmod(0o755)
+    program.more = {**program.more, "PATH": f"{folder}:{os.environ['PATH']}"}
+    return program
+
+
+def script(program: Program, commands: Sequence[str]) -> str:
+    """A model that calls these commands one by one."""
+    replies = [{"calls": [{"name": "bash", "input": {"command": command}}]} for command in commands]
+    file = program.base / "script.json"
+    file.write_text(json.dumps({"replies": [*replies, {"text": "All done."}]}))
+    return f"script:{file}"
+
+
+def test_a_machine_is_asked_about_once(afar: Program) -> None:
+    reads = [
+        "ssh box.example.org uptime",
+        "ssh -p 22 me@box.example.org 'tail -3 /var/log/a.log' | python3 -c 'print(1)'",
+    ]
+    model = script(afar, [*reads, "ssh box.example.org 'touch /srv/x'"])
+    with afar.terminal("-m", model, "--mode", "auto", columns=120) as t:
+        t.until("? keys")
+        t.send("go\r", until="1. Yes, and box.example.org in this session")
+        t.send("1", until="may change box.example.org")
+        t.send("n", until="do instead")
+        t.send("\r", until="All done.")
+    asked = (afar.base / "ssh.log").read_text().splitlines()
+    assert asked == ["box.example.org uptime", "-p 22 me@box.example.org tail -3 /var/log/a.log"]
+
+
+def test_without_anybody_a_rule_allows_a_machine(afar: Program) -> None:
+    model = script(afar, ["ssh box.example.org uptime", "ssh other.example.org uptime"])
+    ran = afar.ask("-p", "go", "-m", model, "--mode", "auto", "--allow", "network(box.example.org)")
+    assert [one["status"] for one in ran.of("tool_result")] == ["success", "denied"]
+    assert "from afar" in ran.of("tool_result")[0]["output"]
+    assert (afar.base / "ssh.log").read_text() == "box.example.org uptime\n"
+
+
+def test_a_commit_runs_in_the_sandbox_and_the_push_of_its_branch_outside(afar: Program) -> None:
+    def git(*words: str) -> str:
+        names = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        return subprocess.run(["git", *names, *words], cwd=afar.work, env=afar.env, capture_output=True, check=True, text=True).stdout  # fmt: skip
+
+    remote = afar.base / "remote.git"
+    git("init", "-q", "-b", "main")
+    git("commit", "-q", "--allow-empty", "-m", "first")
+    git("clone", "-q", "--bare", ".", str(remote))
+    git("remote", "add", "origin", f"me@box.example.org:{remote}")
+    git("checkout", "-q", "-b", "feature")
+    (afar.base / ".gitconfig").write_text("[user]\n\tname = a\n\temail = a@example.org\n")
+    line = "touch new && git add new && git commit -q -m second && git push -q -u origin feature"
+    ran = afar.ask("-p", "go", "-m", script(afar, [line, "git push origin feature:main"]), "--mode", "auto", "--trust")
+    assert [one["status"] for one in ran.of("tool_result")] == ["success", "denied"], [
+        one["output"] for one in ran.of("tool_result")
+    ]
+    heads = subprocess.run(["git", "branch", "--format=%(refname:short) %(subject)"], cwd=remote, capture_output=True, text=True, check=True).stdout  # fmt: skip
+    assert heads.splitlines() == ["feature second", "main first"]
+
+
+def test_a_folder_is_the_first_answer_and_asked_about_once(home: Program) -> None:
+    other = home.base / "other"
+    (other / ".git").mkdir(parents=True)
+    lines = [f"cd {other} && python3 -c \"open('{name}', 'w').write('x')\"" for name in "ab"]
+    with home.terminal("-m", script(home, lines), "--mode", "auto", columns=140) as t:
+        t.until("? keys")
+        t.send("go\r", until=f"1. Yes, and add {other} to this session")
+        t.send("\r", until="All done.")
+    assert sorted(path.name for path in other.iterdir()) == [".git", "a", "b"]
