@@ -1,8 +1,12 @@
 """Questions that commands of real models would raise: `python -m tests.bench.asked FOLDER [--half tuning|unseen] [--reasons N]`.
 
 FOLDER holds transcripts, one file for each session. The shares are printed by model, with and without the commands that need the
-network or folders outside the session's own: for mode auto with a person who allows once, and with one who takes the widest "always"
-that is offered, which lasts for the session's project (answered); and so for mode ask, with a sandbox and without one (bare). Reasons are printed of the tuning half only, so that the other stays unseen.
+network or folders outside the session's own: for mode auto with a person who allows once, with one who takes the first answer of
+each question (first), and with one who takes the widest "always" that is offered, which lasts for the session's project (answered);
+and so for mode ask, with a sandbox and without one (bare). A first answer adds a folder to the session, or allows a host in it, if
+the question offers that; else it allows once. It ends with the session. As in a live session, a host behind the proxy is asked about
+once a session. The branch is the recorded one. A folder elsewhere in which commands call git is a repository on its main branch.
+Reasons are printed of the tuning half only, so that the other stays unseen.
 """
 
 from __future__ import annotations
@@ -56,6 +60,7 @@ _ABSOLUTE = re.compile(r"(?<![\w.:/$}~*\]\\-])(/[\w.@-]+(?:/[\w.@+-]*)*)")
 _HOMES = re.compile(r"(?:/Users|/home)/[^/]+(?=/|\Z)|/root(?=/|\Z)")
 _AWAY = re.compile(r"(?<![\w/.~$}*-])(?:~|\$HOME|\$\{HOME\}|(?:\.\./)*\.\.|/[\w.@+-]+)(?:/[\w.@+!-]+)+")
 """A path that leaves the folder in which it is named."""
+_IN_GIT = re.compile(r"(?:\bcd|\bgit\s+-C)\s+[\"']?((?:~|\$HOME|\$\{HOME\}|/)[\w/.@+-]*)")
 _SKILLS = (".agentcli/skills", ".agents/skills", ".claude/skills")
 """Folders of the home folder in which the program reads skills."""
 _HOME = re.compile(r"(?<![\w/])(?:~|\$HOME|\$\{HOME\})(?:/|\b)")
@@ -82,6 +87,8 @@ class Tally:
     auto: int = 0
     local: int = 0
     auto_local: int = 0
+    first: int = 0
+    """Questions of mode auto after the first answer of each earlier one."""
     answered: int = 0
     """Questions of mode auto after answers of "always"."""
     ask: int = 0
@@ -93,7 +100,7 @@ class Tally:
         """The shares as a line of a table."""
         every, local = max(1, self.of), max(1, self.local)
         return (
-            f"{name:34} {self.of:6} {self.auto / every:8.1%} {self.answered / every:8.1%} {self.ask / every:8.1%} {self.bare / every:8.1%} "
+            f"{name:34} {self.of:6} {self.auto / every:8.1%} {self.first / every:8.1%} {self.answered / every:8.1%} {self.ask / every:8.1%} {self.bare / every:8.1%} "
             f"{self.local:6} {self.auto_local / local:8.1%} {self.ask_local / local:8.1%} {self.bare_local / local:8.1%}"
         )
 
@@ -105,6 +112,7 @@ class Outcome:
     models: defaultdict[str, Tally] = field(default_factory=lambda: defaultdict(Tally))
     auto: list[tuple[str, str, bool]] = field(default_factory=list)
     """Questions in auto: reason, command, and whether it is local."""
+    first: list[tuple[str, str, bool]] = field(default_factory=list)
     ask: list[tuple[str, str, bool]] = field(default_factory=list)
     bare: list[tuple[str, str, bool]] = field(default_factory=list)
     dropped: int = 0
@@ -145,12 +153,9 @@ def place_of(top: Path, session: Transcript) -> Place:
 def workspace_in(place: Place, session: Transcript) -> Workspace:
     """Make a workspace in which the session could have happened: a repository and a home with the files that it names."""
     work, home = place.work, place.home_here
-    for folder in (work / ".git/objects", work / ".git/refs", work / ".git/hooks", home, place.top / "tmp"):
+    for folder in (home, place.top / "tmp"):
         folder.mkdir(parents=True, exist_ok=True)
-    (work / ".git/HEAD").write_text("ref: refs/heads/main\n")
-    # Cloned by HTTPS: recordings do not tell.
-    remote = '[remote "origin"]\n\turl = https://github.com/owner/name.git\n'
-    (work / ".git/config").write_text(f"[core]\n\tbare = false\n{remote}")
+    _repository(work, "main")
     named = [path.removeprefix(session.folder + "/") for path in session.files if path.startswith(session.folder + "/")]
     for recorded in session.commands:
         named += _PATH.findall(recorded.command.replace(session.folder + "/", ""))
@@ -158,6 +163,9 @@ def workspace_in(place: Place, session: Transcript) -> Workspace:
     for name in dict.fromkeys((*named, *programs)):
         if len(name) < 200 and ".." not in name and not name.startswith((".git/", "/")):
             _make(work / name, name in programs)
+    for folder in _repositories(place, session):
+        with suppress(OSError):
+            _repository(folder, "main")
     for path in _outside(place, session):
         _make(path, False)
     entered = (Path(place.here(folder)) for folder in session.entered)
@@ -185,6 +193,27 @@ def workspace_in(place: Place, session: Transcript) -> Workspace:
     )
     seen = visible(made).personal
     return replace(made, installed=lambda: seen)
+
+
+def _repository(top: Path, branch: str) -> None:
+    """Make a repository on a branch, cloned by HTTPS: recordings do not tell."""
+    for name in ("objects", "refs", "hooks"):
+        (top / ".git" / name).mkdir(parents=True, exist_ok=True)
+    (top / ".git/HEAD").write_text(f"ref: refs/heads/{branch}\n")
+    remote = '[remote "origin"]\n\turl = https://github.com/owner/name.git\n'
+    (top / ".git/config").write_text(f"[core]\n\tbare = false\n{remote}")
+
+
+def _repositories(place: Place, session: Transcript) -> Iterator[Path]:
+    """Yield the folders of the home folder, outside the session's own, in which its commands call git."""
+    home = str(place.home_here)
+    for recorded in session.commands:
+        command = place.here(recorded.command)
+        named = [place.here(recorded.folder), *_IN_GIT.findall(command)] if "git " in command else []
+        for word in named:
+            path = re.sub(r"^(?:~|\$HOME|\$\{HOME\})", home, word)
+            if path.startswith(f"{home}/") and len(path) < 300 and not f"{path}/".startswith(f"{place.work}/"):
+                yield Path(path)
 
 
 def _make(path: Path, program: bool) -> None:
@@ -266,12 +295,17 @@ class _Run:
     workspace: Workspace
     hosts: set[str]
     """Hosts that were asked about: an answer holds for the session."""
+    first: list[Path] = field(default_factory=list)
+    """Folders that the first answers have added."""
+    rules_first: list[Rules] = field(default_factory=lambda: [Rules()])
+    """Rules of the first answers."""
     added: defaultdict[tuple[str, bool], list[Path]] = field(default_factory=lambda: defaultdict(list))
     """Folders that answers have added to the session's workspace, by mode and whether there is a sandbox."""
 
 
 def _count(recorded: Recorded, run: _Run, outcome: Outcome, kept: dict[tuple[str, str, bool], Rules]) -> None:
     command, here = placed(recorded, run.place, run.workspace)
+    (run.place.work / ".git/HEAD").write_text(f"ref: refs/heads/{recorded.branch or 'main'}\n")
     tally = outcome.models[recorded.model or "unknown"]
     tally.of += 1
     given = re.sub(rf"{re.escape(str(run.place.work))}(?![\w.@-])", ".", command).replace(str(run.place.home_here), "~")
@@ -284,6 +318,10 @@ def _count(recorded: Recorded, run: _Run, outcome: Outcome, kept: dict[tuple[str
         tally.auto_local += local
         outcome.auto.append((why, recorded.command, local))
         tally.answered += bool(_asked(command, here, kept, run, "auto") or why != auto.why)
+    by_host = why if auto.decision == "allow" else ""
+    if why := _asked_first(command, here, run) or by_host:
+        tally.first += 1
+        outcome.first.append((why, recorded.command, local))
     if why := _asked(command, here, kept, run):
         tally.ask += 1
         tally.ask_local += local
@@ -308,6 +346,22 @@ def _asked_by_host(command: str, run: _Run) -> str:
     return f"the network: {hosts[0]}" if hosts else ""
 
 
+def _asked_first(command: str, here: Workspace, run: _Run) -> str:
+    """Return the reason for a question in mode auto; empty if nothing is asked. Keep what its first answer allows."""
+    rules = run.rules_first[0]
+    here = replace(here, added=lambda: run.first, shown=lambda home=here.home: paths_shown(rules.allow, home))
+    ask = decided(command, rules, "auto", here)
+    if ask.decision == "allow":
+        return ""
+    if folders := ask.widen():
+        run.first.extend(folder for folder in folders if folder not in run.first)
+        return f"FOLDER {ask.why}"
+    if fresh := [rule for rule in ask.grants() if not rule.startswith("bash(")]:
+        run.rules_first[0] = rules + parse_rules(allow=fresh, origin="session")
+        return f"RULE {ask.why}"
+    return ask.why
+
+
 def _asked(
     command: str, here: Workspace, kept: dict[tuple[str, str, bool], Rules], run: _Run, mode: str = "ask"
 ) -> str:
@@ -323,7 +377,7 @@ def _asked(
     if folders := ask.widen():
         added += [folder for folder in folders if folder not in added]
         return f"ADDED {ask.why}"
-    widest = ask.prefixes or ((ask.always,) if ask.always else (ask.session,))
+    widest = ask.grants() or ask.prefixes or ((ask.always,) if ask.always else (ask.session,))
     fresh = parse_rules(allow=filter(None, widest), origin="session")
     known = {str(rule) for rule in rules.allow}
     if any(str(rule) not in known for rule in fresh.allow):
@@ -333,7 +387,7 @@ def _asked(
 
 def report(outcome: Outcome) -> Iterator[str]:
     """The figures as a table."""
-    yield f"{'model':34} {'of':>6} {'auto':>8} {'answered':>8} {'ask':>8} {'bare':>8} {'local':>6} {'auto':>8} {'ask':>8} {'bare':>8}"
+    yield f"{'model':34} {'of':>6} {'auto':>8} {'first':>8} {'answered':>8} {'ask':>8} {'bare':>8} {'local':>6} {'auto':>8} {'ask':>8} {'bare':>8}"
     total = Tally()
     for name, tally in sorted(outcome.models.items(), key=lambda item: -item[1].of):
         yield tally.line(name)
@@ -345,6 +399,7 @@ def report(outcome: Outcome) -> Iterator[str]:
 def reasons(outcome: Outcome, most: int) -> Iterator[str]:
     """The most frequent reasons of questions, each with some of its commands."""
     groups: dict[str, list[tuple[str, str]]] = {
+        "auto, first answers": [(why, command) for why, command, _ in outcome.first],
         "auto, local": [(why, command) for why, command, local in outcome.auto if local],
         "ask, local": [(why, command) for why, command, local in outcome.ask if local],
         "ask without a sandbox, local": [(why, command) for why, command, local in outcome.bare if local],

@@ -30,11 +30,12 @@ _FILE_KEYS = ("file_path", "filePath", "path", "notebook_path")
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One command as a model gave it, the model, and the folder in which it ran."""
+    """One command as a model gave it, the model, the folder in which it ran, and the git branch there if it is recorded."""
 
     command: str
     model: str
     folder: str
+    branch: str = ""
 
 
 @dataclass(slots=True)
@@ -65,9 +66,10 @@ def transcripts(folder: Path) -> Iterator[Transcript]:
 def _read(file: Path) -> Transcript:
     found = Transcript(file.stem)
     seen: set[str] = set()
-    model = ""
+    model = branch = ""
     for entry in _entries(file.read_text(encoding="utf-8", errors="replace")):
         model = _model(entry) or model
+        branch = str(entry.get("gitBranch") or branch)
         folder = _folder(entry)
         found.folder = found.folder or folder
         if folder and (entry.get("cwd") or entry.get("type") in ("turn_context", "session_meta")):
@@ -80,7 +82,7 @@ def _read(file: Path) -> Transcript:
                 command, place = _command(given)
                 if command:
                     where = os.path.join(folder or found.folder, place) if place else folder
-                    found.commands.append(Recorded(command, model, where or found.folder))
+                    found.commands.append(Recorded(command, model, where or found.folder, branch))
             else:
                 found.files.update({given[key]: None for key in _FILE_KEYS if isinstance(given.get(key), str)})
     return found
