@@ -105,6 +105,13 @@ class ApprovalGate:
     _denied_unattended: bool = False
     _questions: int = 0
 
+    @property
+    def in_one_sandbox(self) -> bool:
+        """True if all commands share one sandbox, with its own /tmp: in mode auto, or by a rule about all of them."""
+        timed = self.timed.now
+        rules = (*self.rules.allow, *self.turn_rules.allow, *(timed.rules if timed is not None else ()))
+        return self.mode == "auto" or (self.mode in ("ask", "auto-edit") and any(rule.boxes_all for rule in rules))
+
     async def decide(
         self, call: Call, later: Sequence[tuple[ToolCall, Tool]] = (), ask_hooks: AskHooks | None = None
     ) -> Call:
@@ -327,6 +334,7 @@ class ApprovalGate:
             always=decision.always,
             unsaved=decision.unsaved,
             prefixes=decision.prefixes if self.attended else (),
+            boxes=decision.boxes() if self.attended else "",
             folders=folders,
             session="" if _rewrites(parts) else decision.session,
             grants=grants,

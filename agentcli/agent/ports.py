@@ -41,6 +41,8 @@ class ApprovalRequest:
     """The reason why no rule may be saved."""
     prefixes: tuple[str, ...] = ()
     """Wider rules that the choice "prefix" would save, one for each program of the command: `bash(npm run *)`."""
+    boxes: str = ""
+    """The rule for every command that the sandbox contains, to save with `prefix`; empty if this call would still ask."""
     folders: tuple[Path, ...] = ()
     """Folders that the choice "folder" would add to the workspace of this session."""
     session: str = ""

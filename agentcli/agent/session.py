@@ -373,7 +373,7 @@ class AgentSession:
     def _remind(self, facts: Sequence[str]) -> None:
         """Add the reminders that are due to the next prompt."""
         unattended = _unattended(self._setup, for_model, self.core.approval.mode)
-        if self.core.approval.mode == "auto" and self._setup.workspace.tmp is not None:
+        if self.core.approval.in_one_sandbox and self._setup.workspace.tmp is not None:
             facts = (*facts, PRIVATE)
         if added := self._setup.workspace.added():
             facts = (*facts, f"Also in the workspace: {', '.join(map(str, added))}")

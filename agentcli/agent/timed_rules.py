@@ -139,6 +139,11 @@ class TimedRules:
             self._keep(others)
         return found
 
+    @property
+    def rules(self) -> Sequence[Rule]:
+        """The rules in force."""
+        return [each.rule for each in self._rules if self._lives(each)]
+
     def lines(self) -> Sequence[str]:
         """Return the rules in force, each with its remaining time or calls, as text for people."""
         return [f"allow  {each.rule}  ({self._left(each)} left)" for each in self._rules if self._lives(each)]

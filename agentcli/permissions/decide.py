@@ -17,7 +17,7 @@ from agentcli.core.tool import LinePart, Traits
 from agentcli.permissions.denied.files import NOTHING, Hidden
 from agentcli.permissions.facts import ONLY_READS, CallFacts, Offers, by_file, facts_of
 from agentcli.permissions.paths import EXPOSED_NOTHING, Exposed, Workspace
-from agentcli.permissions.rules import NETWORK, Rules, parse_rules, paths_shown
+from agentcli.permissions.rules import EVERY_SANDBOXED, NETWORK, Rules, parse_rules, paths_shown
 
 if TYPE_CHECKING:
     from agentcli.permissions.shell.command_line import CommandLine
@@ -73,6 +73,8 @@ class Decision:
     """Finds the folders that would answer the question if they were in the workspace; only needed for a question."""
     grants: Offers = field(default=tuple, compare=False, repr=False)
     """Finds rules about hosts, pushes and reading that would answer the question for the session; only needed for a question."""
+    boxes: Callable[[], str] = field(default=str, compare=False, repr=False)
+    """Finds the rule for every command that the sandbox contains, if it covers this one; only needed for a question."""
 
     @property
     def prefixes(self) -> tuple[str, ...]:
@@ -272,7 +274,7 @@ def _by_mode(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
             return _contained("mode auto", why, contained)
         why = nature.line.elsewhere.why or contained.why
         return _asked("auto", why, replace(nature, offers=_with_seeing(nature, nature.line)))
-    if workspace.sandboxed and nature.line is not None and not nature.stays:
+    if workspace.sandboxed and nature.line is not None:
         return _by_sandbox_rule(nature, nature.line, mode)
     return _asked(mode, nature.reason or "this tool may change something", nature)
 
@@ -282,9 +284,12 @@ def _by_sandbox_rule(nature: CallFacts, line: CommandLine, mode: Mode) -> Decisi
 
     Offer such rules if there are no others.
     """
-    boxed, why = nature.boxed, nature.reason
+    every = _boxes_all(nature)
+    boxed, why = None if nature.stays and not every else nature.boxed, nature.reason
     if boxed:
-        contained = line.alone
+        contained = line.contained if every else line.alone
+        if every and contained.reads:
+            return Decision("allow", "read-only", ONLY_READS)
         if not contained.why:
             reason = f"a rule from {boxed.origin} allows it in the sandbox"
             return _contained(f"allow {boxed}", reason, contained)
@@ -294,9 +299,20 @@ def _by_sandbox_rule(nature: CallFacts, line: CommandLine, mode: Mode) -> Decisi
     def offers() -> tuple[str, ...]:
         from agentcli.permissions.offers import offered_in_sandbox  # 15 ms with what it needs, only for a question
 
-        return offered_in_sandbox(line, nature.offers(), nature.approved, boxed=boxed is not None)
+        return offered_in_sandbox(line, nature.offers(), boxed=boxed is not None)
 
-    return _asked(mode, why, replace(nature, offers=offers))
+    asked = _asked(mode, why, nature if nature.stays else replace(nature, offers=offers))
+    return asked if every else replace(asked, boxes=partial(_boxing, line))
+
+
+def _boxes_all(nature: CallFacts) -> bool:
+    """Return True if a rule is about every command that the sandbox contains."""
+    return nature.boxed is not None and nature.boxed.boxes_all
+
+
+def _boxing(line: CommandLine) -> str:
+    """Return the rule about every command that the sandbox contains, if it contains this line."""
+    return "" if line.contained.why else EVERY_SANDBOXED
 
 
 def _with_seeing(nature: CallFacts, line: CommandLine) -> Offers:

@@ -13,7 +13,7 @@ from pathlib import Path
 from agentcli.permissions.allowing import away, uncovered
 from agentcli.permissions.exposed import OF_PROGRAMS, OF_THE_SYSTEM, homes_of, in_home
 from agentcli.permissions.paths import Workspace, resolved
-from agentcli.permissions.rules import SANDBOX, parse_rule, parse_rules, paths_shown, reading_scope
+from agentcli.permissions.rules import SANDBOX, parse_rules, paths_shown, reading_scope
 from agentcli.permissions.shell.command_line import CommandLine
 from agentcli.permissions.shell.effects.covered import leads_away
 from agentcli.permissions.shell.effects.harmless_values import Assignments, leading
@@ -52,17 +52,13 @@ def offered_for_parts(line: CommandLine, tool: str, approved: Sequence[str]) -> 
     return tuple(f"{tool}({pattern})" for pattern in dict.fromkeys(filter(None, patterns)))
 
 
-def offered_in_sandbox(
-    line: CommandLine, offered: tuple[str, ...], approved: Sequence[str], *, boxed: bool
-) -> tuple[str, ...]:
+def offered_in_sandbox(line: CommandLine, offered: tuple[str, ...], *, boxed: bool) -> tuple[str, ...]:
     """Return the rules to offer if a sandbox contains commands.
 
-    They are the `offered` ones, or rules that allow the line's programs in the sandbox. `approved` are patterns of
-    rules that allow commands, in the sandbox or anywhere. `boxed` is true if one of them is about the line.
+    They are the `offered` ones, or rules that allow the line's programs in the sandbox. `boxed` is true if a rule for
+    the sandbox is about the line.
     """
-    if not offered and not boxed and not line.alone.why:
-        offered = _for_programs(line)
-    return _with_whole_programs(line, offered, approved)
+    return offered if offered or boxed or line.alone.why else _for_programs(line)
 
 
 def offered_to_see(line: CommandLine) -> tuple[str, ...]:
@@ -201,29 +197,6 @@ def _for_programs(line: CommandLine) -> tuple[str, ...]:
     if len(names) > _MOST_PROGRAMS or not all(map(_PLAIN_NAME.fullmatch, names)):
         return ()
     return tuple(f"{SANDBOX}({name} *)" for name in names)
-
-
-def _with_whole_programs(line: CommandLine, offered: Sequence[str], approved: Sequence[str]) -> tuple[str, ...]:
-    """Return offered rules, plus one for the sandbox for each program with a second kind of command here.
-
-    `approved` are the patterns of existing rules that allow commands. A person has seen more than one command of such a
-    program. Its other commands may therefore run, but only as far as the sandbox contains them.
-    """
-    fresh = [parse_rule(rule).pattern for rule in offered]
-    named = dict.fromkeys(text.split(" ")[0] for text in line.acting)
-    seen = [
-        name
-        for name in named
-        if (former := _kinds(name, approved)) and _kinds(name, fresh) - former and _PLAIN_NAME.fullmatch(name)
-    ]
-    if not seen or line.alone.why:
-        return tuple(offered)
-    broad = [f"{SANDBOX}({name} *)" for name in seen]
-    return (*(rule for rule in offered if not rule.startswith(tuple(f"{SANDBOX}({name} " for name in seen))), *broad)
-
-
-def _kinds(name: str, patterns: Sequence[str]) -> set[str]:
-    return {one for one in patterns if one.startswith(f"{name} ") and one.count(" ") > 1}
 
 
 _PLAIN_NAME = re.compile(r"git [a-z][a-z-]*|[\w./][\w./+-]*", re.ASCII)

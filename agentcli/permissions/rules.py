@@ -46,6 +46,8 @@ SANDBOX = "sandbox"
 """Name, instead of a tool, of allow rules for commands that run unasked as far as the sandbox contains them."""
 NETWORK = "network"
 """The name, in place of a tool, of rules about hosts that commands in the sandbox reach: `network(*.example.org)`."""
+EVERY_SANDBOXED = f"{SANDBOX}(*)"
+"""The rule for every command that the sandbox contains, whatever its program."""
 _RULE = re.compile(r"([A-Za-z*][A-Za-z0-9_*.:-]*)(?:\((.*)\))?", re.DOTALL)
 
 
@@ -69,6 +71,11 @@ class Rule:
 
     def __str__(self) -> str:
         return f"{self.tool}({self.pattern})" if self.pattern else self.tool
+
+    @property
+    def boxes_all(self) -> bool:
+        """True if an allow rule is about every command that the sandbox contains: `sandbox(*)`, or `sandbox` alone."""
+        return self.tool == SANDBOX and self.pattern in ("", "*")
 
     def is_for(self, tool: str) -> bool:
         """Return True if the rule applies to this tool.

@@ -14,8 +14,8 @@ OTHER_PARTS = "Nothing of this command ran: run its other parts by themselves."
 """Text for the model, added to a denial of a line of several commands."""
 
 PRIVATE = (
-    "In mode auto /tmp is private to your commands and lasts as long as this session; on localhost they reach the servers that they "
-    "started, and no others."
+    "/tmp is private to your commands and lasts as long as this session; on localhost they reach the servers that they started, and "
+    "no others."
 )
 """Text for the model about what its sandboxed commands share."""
 

@@ -28,7 +28,7 @@ from agentcli.core.message import ToolCall
 from agentcli.permissions.decide import Decision, decide
 from agentcli.permissions.network.hosts import Hosts, hosts_in
 from agentcli.permissions.paths import UndoCover, Workspace
-from agentcli.permissions.rules import Rules, parse_rules, paths_shown
+from agentcli.permissions.rules import Rules, paths_shown, proposed_rules
 from agentcli.permissions.sandbox.visible import visible
 from agentcli.permissions.shell.programs.known_programs import uses_network
 from agentcli.permissions.shell.syntax.parse import contents, runs
@@ -377,12 +377,13 @@ def _asked(
     if folders := ask.widen():
         added += [folder for folder in folders if folder not in added]
         return f"ADDED {ask.why}"
-    widest = ask.grants() or ask.prefixes or ((ask.always,) if ask.always else (ask.session,))
-    fresh = parse_rules(allow=filter(None, widest), origin="session")
+    boxes = ask.boxes()
+    widest = ask.grants() or ((boxes,) if boxes else ask.prefixes or ((ask.always,) if ask.always else (ask.session,)))
+    fresh = proposed_rules(filter(None, widest))
     known = {str(rule) for rule in rules.allow}
     if any(str(rule) not in known for rule in fresh.allow):
         kept[run.place.folder, mode, here.sandboxed] = rules + fresh
-    return f"{'' if ask.prefixes else 'NO PREFIX '}{ask.why}"
+    return f"{'' if boxes or ask.prefixes else 'NO PREFIX '}{ask.why}"
 
 
 def report(outcome: Outcome) -> Iterator[str]:

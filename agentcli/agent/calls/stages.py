@@ -319,7 +319,10 @@ class SandboxStage(Stage):
         only the machine.
         """
         sandboxes = self._setup.permissions.sandboxes(
-            self._gate.mode, decision.hidden, decision.contained, decision.exposed
+            "auto" if self._gate.in_one_sandbox else self._gate.mode,
+            decision.hidden,
+            decision.contained,
+            decision.exposed,
         )
         left_out = self._left_out(decision)
         note, if_failed = (left_out, "") if decision.hidden.told else ("", left_out)

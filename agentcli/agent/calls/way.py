@@ -44,7 +44,7 @@ def way_of_calls(
         lambda: [raw["name"] for raw in journal.history.tools],
         lambda: journal.history.todo,
         lambda: core.folder.now,
-        lambda: setup.workspace.tmp if core.approval.mode == "auto" else None,
+        lambda: setup.workspace.tmp if core.approval.in_one_sandbox else None,
     )
     finish = Finish(core.record, repeats, prepare)
     hooks = None

@@ -66,6 +66,8 @@ class PlainAsking:
                     return ApprovalResponse("session")
                 case "6" | "w" if ask.prefixes and changed is None:
                     return ApprovalResponse("prefix")
+                case "9" | "s" if ask.boxes and changed is None:
+                    return ApprovalResponse("prefix", rules=(ask.boxes,))
                 case "always" if always:
                     return ApprovalResponse("always")
                 case "7" if always and ask.kind != "diff":
@@ -141,7 +143,9 @@ class PlainAsking:
             "", proposal.needed(proposal.title(ask, changed, self._terminal.look)), *description, *preview
         )
         self._terminal.say(
-            *filter(None, (ask.why, f"No rule can be saved for it: {ask.unsaved}." if ask.unsaved else ""))
+            *filter(
+                None, (ask.why, f"No rule can be saved for it: {ask.unsaved}." if ask.unsaved and not ask.boxes else "")
+            )
         )
 
     def _offered(self, ask: ApprovalRequest, always: str, changed: bool) -> str:
@@ -156,6 +160,7 @@ class PlainAsking:
         offers += ["4 no"] + ([f"5 all {len(ask.others) + 1} of this reply"] if ask.others else [])
         wider = f"6 always allow {proposal.wider(ask.prefixes)}"
         offers += [wider] if ask.prefixes and not changed else []
+        offers += [f"9 a{proposal.BOXED[1:]}"] if ask.boxes and not changed else []
         offers += (
             [f"7 always allow {proposal.covered(always)} in every project"] if always and ask.kind != "diff" else []
         )

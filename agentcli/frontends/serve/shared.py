@@ -336,6 +336,8 @@ def _label(ask: ApprovalRequest, name: str, label: str) -> str:
 def response_of(ask: ApprovalRequest, answer: Answer) -> ApprovalResponse | None:
     """Return the front end's answer for one from elsewhere."""
     match answer.choice:
+        case "boxed":
+            return ApprovalResponse("prefix", rules=(ask.boxes,))
         case "everywhere":
             return ApprovalResponse("prefix", rules=(ask.always,), everywhere=True)
         case "once" | "session" | "always" | "prefix" | "folder" | "all" | "compact" as choice:

@@ -32,7 +32,7 @@ def test_another_terminal_answers_a_question_and_goes_on_with_the_session(progra
         assert (row["state"], row["shared"], row["folder"]) == ("waits", True, str(program.work))
         assert "needs your answer" in program.run("ps").out
         with program.terminal("attach", row["session"]) as a:
-            a.until("> make it", "6. No, tell it what to do instead")
+            a.until("> make it", "7. No, tell it what to do instead")
             a.settle(0.7)
             a.send("1\r", until="All done.")
             t.until("All done.", "Answered by agentcli attach: Yes")

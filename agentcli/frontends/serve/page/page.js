@@ -601,7 +601,7 @@ function askCall(session, question, place, note) {
   for (const other of question.others) {
     place.append(element("p", {}, other.kind === "command" ? "Also in this reply:" : `Also in this reply: ${other.title}`), preview(other.kind, other.preview, other.title));
   }
-  const saves = question.choices.some((each) => ["prefix", "everywhere", "always"].includes(each.choice));
+  const saves = question.choices.some((each) => ["prefix", "boxed", "everywhere", "always"].includes(each.choice));
   if (question.unsaved && !saves) place.append(element("p", { class: "note" }, `No rule can be saved for it: ${question.unsaved}.`));
   for (const each of question.choices) labels.set(`${question.hash} ${each.choice}`, each.label);
   if (readOnly) return;

@@ -28,6 +28,8 @@ from agentcli.system.cells import expand, wrap
 _TEXTS = ("command", "content", "new_string", "plan")
 """Inputs that are a text to be changed as such; of any other call the whole input is."""
 
+BOXED = "Always run any command here in the sandbox (it writes only in this folder, /undo reverts it)"
+"""Label of the choice for every command that the sandbox contains."""
 NO_CHANGE = "(the file stays as it is)"
 
 
@@ -115,6 +117,7 @@ def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look
         "folder": Choice(f"Yes, and add {added(ask, look)} to this session", keys="f"),
         "always": Choice(always(ask)),
         "prefix": Choice(f"Always allow {wider(ask.prefixes)}", keys="w"),
+        "boxed": Choice(BOXED, keys="s"),
         "everywhere": Choice("Always in every project…"),
         "no": Choice("No, tell it what to do instead", keys="n"),
         "all": Choice(f"Yes to {together(ask)} (shows the other{'s' * (len(ask.others) > 1)} first)", keys="a"),
@@ -205,6 +208,7 @@ def answers(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> list[str
         "folder": bool(ask.folders),
         "always": bool(ask.always),
         "prefix": bool(ask.prefixes),
+        "boxed": bool(ask.boxes),
         "everywhere": bool(ask.always) and ask.kind != "diff",
     }
     rules = [name for name, offered in lasting.items() if offered and changed is None]
