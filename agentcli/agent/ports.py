@@ -42,7 +42,7 @@ class ApprovalRequest:
     prefixes: tuple[str, ...] = ()
     """Wider rules that the choice "prefix" would save, one for each program of the command: `bash(npm run *)`."""
     boxes: str = ""
-    """The rule for every command that the sandbox contains, to save with `prefix`; empty if this call would still ask."""
+    """The rule for every command that the sandbox contains, saved with `prefix`. Empty if this call would still ask."""
     folders: tuple[Path, ...] = ()
     """Folders that the choice "folder" would add to the workspace of this session."""
     session: str = ""

@@ -21,6 +21,7 @@ from agentcli.permissions.rules import (
 from agentcli.permissions.shell.command_line import CommandLine
 from agentcli.permissions.shell.effects.covered import why_uncovered
 from agentcli.permissions.shell.effects.harmless_values import Assignments, covers, harmless_assignments, split_pattern
+from agentcli.permissions.shell.effects.prefixes import runs_code
 from agentcli.permissions.shell.effects.starting import starts_another
 from agentcli.permissions.shell.programs.known_programs import bounded
 from agentcli.permissions.shell.syntax.file_names import meanings
@@ -47,7 +48,7 @@ def allowing_rule(rules: Sequence[Rule], line: CommandLine, reads: Sequence[Rule
         if given and not away(plain, number):
             found = _with_assignments(rules, given, plain, number, command)
         elif reading.outside and plain.workspace is not None:
-            found = _reading_rule(reads, reading.outside, plain.workspace) or _covering_rule(
+            found = reading_rule(reads, reading.outside, plain.workspace) or _covering_rule(
                 rules, plain, number, command
             )
         else:
@@ -91,6 +92,8 @@ def uncovered(pattern: str, line: CommandLine, number: int) -> str:
     if line.workspace is None:
         return "the command is not read"
     command, folders = line.ruled[number]
+    if runs_code(command.words) == pattern:
+        return ""
     rounds = meanings(command, folders, line.workspace)
     if isinstance(rounds, str):
         return rounds
@@ -120,7 +123,7 @@ def _with_assignments(
     return reason
 
 
-def _reading_rule(rules: Sequence[Rule], paths: Sequence[Path], workspace: Workspace) -> Rule | None:
+def reading_rule(rules: Sequence[Rule], paths: Sequence[Path], workspace: Workspace) -> Rule | None:
     """Return a rule that allows reading if each of the paths, with links followed, has one."""
     found = [next(_readable(rules, path, workspace), None) for path in paths]
     return found[0] if all(found) else None

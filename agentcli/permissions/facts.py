@@ -179,7 +179,7 @@ def _command_nature(
         obscure=_OBSCURE if _may_hide_from(deny, given) else "",
         always="" if line.unsaved else text,
         unsaved=line.unsaved,
-        offers=_offers(line, tool, [rule.pattern for rule in allow]),
+        offers=_offers(line, tool, allow, [rule for rule in rules.allow if rule.tool in _readers(tools)]),
         session=text,
     )
     return _with_allowing(facts, given, allow, tools, rules.allow) if rules.allow else facts
@@ -228,14 +228,14 @@ def _may_hide_from(rules: Iterable[Rule], line: CommandLine) -> bool:
     return bool(names) and any(mention.search(text) for text in line.unseen)
 
 
-def _offers(line: CommandLine, tool: str, approved: Sequence[str]) -> Offers:
+def _offers(line: CommandLine, tool: str, allow: Sequence[Rule], reads: Sequence[Rule]) -> Offers:
     """Return the search for the rules to offer instead of the exact one. It runs once, only for a question."""
 
     @cache
     def offers() -> tuple[str, ...]:
         from agentcli.permissions.offers import offered  # 5 ms, only for a question
 
-        return offered(line, tool, approved)
+        return offered(line, tool, allow, reads)
 
     return offers
 
@@ -271,7 +271,12 @@ def _with_allowing(
     from agentcli.permissions.allowing import allowing_rule, sandbox_rule  # 10 ms, only for allow rules
 
     boxing = [rule for rule in rules if rule.tool == SANDBOX]
-    allowed = allowing_rule(own, line, [rule for rule in rules if rule.tool in _readers(tools)])
+    reads = [rule for rule in rules if rule.tool in _readers(tools)]
+    allowed = allowing_rule(own, line, reads)
+    if not isinstance(allowed, Rule):
+        from agentcli.permissions.any_code import allowing_code
+
+        allowed = allowing_code(own, line, reads) or allowed
     return replace(
         facts,
         allowed=allowed if isinstance(allowed, Rule) else None,

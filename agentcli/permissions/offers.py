@@ -13,7 +13,7 @@ from pathlib import Path
 from agentcli.permissions.allowing import away, uncovered
 from agentcli.permissions.exposed import OF_PROGRAMS, OF_THE_SYSTEM, homes_of, in_home
 from agentcli.permissions.paths import Workspace, resolved
-from agentcli.permissions.rules import SANDBOX, parse_rules, paths_shown, reading_scope
+from agentcli.permissions.rules import SANDBOX, Rule, parse_rules, paths_shown, reading_scope
 from agentcli.permissions.shell.command_line import CommandLine
 from agentcli.permissions.shell.effects.covered import leads_away
 from agentcli.permissions.shell.effects.harmless_values import Assignments, leading
@@ -22,12 +22,21 @@ from agentcli.permissions.shell.syntax.parse import Command
 from agentcli.system import probe
 
 
-def offered(line: CommandLine, tool: str, approved: Sequence[str]) -> tuple[str, ...]:
+def offered(line: CommandLine, tool: str, allow: Sequence[Rule], reads: Sequence[Rule] = ()) -> tuple[str, ...]:
     """Return the wider rules that would allow a line together; empty if one is missing.
 
-    `approved` are patterns of rules that allow commands. For files that a command reads outside the workspace, the
-    offer is a folder to read. Other commands do not run there.
+    `allow` are the rules that allow commands, `reads` those about reading files. For files that a command reads outside the workspace, the offer is a
+    folder to read. Other commands do not run there. Without a sandbox, a program may be offered with any code.
     """
+    found = _offered(line, tool, [rule.pattern for rule in allow])
+    if found or line.workspace is None or line.workspace.sandboxed:
+        return found
+    from agentcli.permissions.any_code import offered_code
+
+    return offered_code(line, tool, allow, reads)
+
+
+def _offered(line: CommandLine, tool: str, approved: Sequence[str]) -> tuple[str, ...]:
     plain = line.without_assignments or line
     paths = dict.fromkeys(path for reading in plain.readings for path in reading.outside)
     if plain.workspace is None or any(away(plain, number) for number, _ in _changing(plain)):

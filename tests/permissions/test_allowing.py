@@ -162,7 +162,7 @@ def test_a_script_of_the_workspace_is_covered_with_other_arguments(
 
 
 @each_row(
-    "command", ["bash -c 'x'", "python3 -c 'x'", "bash scripts/none.sh", "bash /opt/x.sh", "/opt/x.sh", "python3 -m x.y", "bash -x scripts/check.sh",
+    "command", ["bash -c 'x'", "bash scripts/none.sh", "bash /opt/x.sh", "/opt/x.sh", "bash -x scripts/check.sh",
                 "tools/python3 -c 'x'", "tools/python3", "tools/env scripts/check.sh", "tools/curl x", "tools/node -e x"]
 )  # fmt: skip
 def test_code_and_scripts_outside_get_no_wider_rule(workspace: Workspace, command: str) -> None:
@@ -291,7 +291,7 @@ def test_what_no_other_rule_can_name_is_offered_in_the_sandbox(
     again = asked(command, contained, rules)
     assert (again.decision, again.contained) == ("allow", True)
     outside = replace(contained, sandboxed=False)
-    assert asked(command, outside).prefixes == ()
+    assert not any(rule.startswith("sandbox") for rule in asked(command, outside).prefixes)
     assert asked(command, outside, rules).decision == "ask"
 
 

@@ -326,6 +326,7 @@ def judged(rules: Rules, command: str, made: Workspace) -> Decision:
         ("gcc -wrapper *", "gcc -wrapper ./x a.c"),
         ("gcc *", 'for f in src/a src/b; do gcc "$f.c" -o "$f"; done'),
         ("npm test *", "CI=1 FORCE_COLOR=0 npm test"),
+        ("python3 *", "python3 -c 'import os; os.system(\"/bin/sh\")'"),
     ],
 )
 def test_a_rule_that_a_person_wrote_covers_what_it_matches(made: Workspace, rule: str, command: str) -> None:
@@ -345,7 +346,6 @@ def test_a_rule_that_a_person_wrote_covers_what_it_matches(made: Workspace, rule
         ("find *", "find . -name x -exec ./x '{}' \\;", "-exec"),
         ("git *", "git -c core.pager=./x log", "-c"),
         ("git fetch *", "git fetch --upload-pack=./x", "--upload-pack"),
-        ("python3 *", "python3 -c 'import os; os.system(\"/bin/sh\")'", "/bin/sh"),
         ("tracker *", "tracker list --with '/bin/sh -c x'", "--with"),
         ("make *", "make SHELL=./x", "SHELL"),
         ("jest *", "jest --config /opt/x/jest.config.js", "--config"),

@@ -22,6 +22,7 @@ from agentcli.frontends.terminal.render.syntax import coloured_command
 from agentcli.frontends.terminal.style import Look
 from agentcli.permissions.rules import NETWORK, SANDBOX, parse_rule
 from agentcli.permissions.shell.effects.consequences import is_cautious
+from agentcli.permissions.shell.effects.prefixes import runs_code
 from agentcli.program.commands import Choice
 from agentcli.system.cells import expand, wrap
 
@@ -192,6 +193,8 @@ def covered(rule: str) -> str:
     command = parsed.pattern.removesuffix(" *")
     if parsed.tool != "bash" or not command or _WILD.search(command):
         return safe_line(rule)
+    if runs_code(parsed.pattern.split()) == parsed.pattern:
+        return f"`{safe_line(command)}` with any code (it can do whatever you can)"
     more = " …" if command != parsed.pattern else ""
     return f"`{safe_line(_ESCAPED.sub(chr(92) + '1', command))}{more}`"
 

@@ -126,7 +126,7 @@ def containment(
     judged = [_judged(part, each, workspace, reader) for part, each in zip(parts, places, strict=True)]
     if why := next((one.why for one in judged if one.why), "") or _others_end(text, parts):
         return Containment(why)
-    if why := _scripts_problem(text, parts):
+    if why := scripts_problem(text, parts):
         return Containment(why)
     records = any(one.records for one in judged)
     if records and not (plain and all(one.records or one.trusted for one in judged)):
@@ -418,7 +418,7 @@ def _outside(word: str, folders: Sequence[Path], workspace: Workspace, reads: bo
     return any(not reads or one.verdict != "outside" or not is_shown(one.path, workspace) for one in away)
 
 
-def _scripts_problem(text: str, parts: Sequence[Part]) -> str:
+def scripts_problem(text: str, parts: Sequence[Part]) -> str:
     """Return the reason to ask about a script on the line: it mentions a protected file."""
     names = {os.path.basename(part.words[0].text).rstrip("0123456789.") for part in parts if part.words}
     if names.isdisjoint(INTERPRETERS - {"sed", "awk", "jq"}) or "<<" not in text:

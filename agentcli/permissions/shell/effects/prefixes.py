@@ -14,6 +14,7 @@ from agentcli.permissions.shell.effects.network_use import local_server
 from agentcli.permissions.shell.programs.known_programs import (
     FETCHING,
     ORDINARY,
+    SHELLS,
     bounded,
     fetches,
     is_interpreter,
@@ -121,6 +122,23 @@ def script_of(words: Sequence[str], folders: Sequence[Path], workspace: Workspac
     return _pattern(words[: first + 1]) if inside else ""
 
 
+def runs_code(words: Sequence[str]) -> str:
+    """Return the pattern of the rule about a program with any code, for a command that starts such a program.
+
+    `python3 *` for `python3 -c x`, `uv run python *` for `uv run python -`. Return an empty text for any other command.
+    """
+    inner = 2 if words[1:2] and words[0] in _INNER and _INNER[words[0]] == words[1] else 0
+    folder, _, name = words[inner].rpartition("/") if len(words) > inner else ("", "", "")
+    code = runs_a_file(name) and name not in SHELLS | _MANAGING and (not folder or _VENV.fullmatch(folder))
+    return _pattern(words[: inner + 1]) if code else ""
+
+
+_VENV = re.compile(r"(?:[\w./-]+/)?\.?venv/bin")
+"""The folder of a virtual environment's programs."""
+_MANAGING = word_set("bun")
+"""A program that runs code, and also installs packages."""
+
+
 def _named(words: list[str]) -> list[str]:
     """Return the first words of a command that express its task; none if no rule may cover it with others."""
     name, *arguments = words
@@ -195,7 +213,11 @@ def _inner(words: list[str]) -> list[str] | None:
     if rest[0] in _INNER or rest[0] in _SCRIPTS or "/" in rest[0] or "@" in rest[0]:
         return []
     found = _named(rest)
-    return [*words[:before], *found] if found and (rest[0] in ORDINARY or rest[0].startswith("python")) else []
+    return (
+        [*words[:before], *found]
+        if found and (rest[0] in ORDINARY or rest[0] in ORDINARY["npx"] or rest[0].startswith("python"))
+        else []
+    )
 
 
 def _first_operand(name: str, arguments: Sequence[str]) -> int:

@@ -21,7 +21,7 @@ _MADE = "/tmp/agentcli-made"
 """Placeholder for a folder that `mktemp` makes: the sandbox keeps it in its /tmp."""
 FINDING = re.compile(r"PATH|IFS|ENV|ZDOTDIR|FPATH|CDPATH|GLOBIGNORE|PS\d|PROMPT_COMMAND|BASH.*|SHELL.*|LD_.*|DYLD_.*")
 """Variables with which the shell or the loader finds programs, scripts and libraries."""
-_CHANGING = re.compile(rf"HOME|PWD|TMPDIR|{FINDING.pattern}")
+CHANGING = re.compile(rf"HOME|PWD|TMPDIR|{FINDING.pattern}")
 """Variables that change more than the words in which they are used."""
 
 
@@ -84,7 +84,7 @@ def constants(text: str) -> tuple[int, dict[str, str]] | None:
         if found["name"]:
             values[found["name"]] = value
     rest = text[index:]
-    if not values or any(_CHANGING.fullmatch(name) or _uncertain(name, rest) for name in values):
+    if not values or any(CHANGING.fullmatch(name) or _uncertain(name, rest) for name in values):
         return None
     return index, values
 

@@ -1,0 +1,218 @@
+"""Rules about a program that runs any code: `python3 *`, `uv run python *`.
+
+Such a rule allows whatever its program can do. A line that contains such a program is therefore judged command by
+command also if only its values are known, not its exact words: with scripts on standard input, variables, loops and
+redirections. Each of its other commands must only read, or have a rule of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentcli.permissions.allowing import reading_rule
+from agentcli.permissions.paths import judge_path
+from agentcli.permissions.rules import Rule, command_pattern
+from agentcli.permissions.shell.command_line import CommandLine
+from agentcli.permissions.shell.effects.changes import CHANGING, changes_inside
+from agentcli.permissions.shell.effects.containable import STREAMS, scripts_problem
+from agentcli.permissions.shell.effects.covered import why_uncovered
+from agentcli.permissions.shell.effects.harmless_values import harmless_assignments
+from agentcli.permissions.shell.effects.prefixes import runs_code, wider
+from agentcli.permissions.shell.effects.reading import Reader
+from agentcli.permissions.shell.effects.starting import starts_another
+from agentcli.permissions.shell.programs.known_programs import MOVES, bounded, uses_network, word_set
+from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, Part, Piece, below, parser, started
+from agentcli.permissions.shell.syntax.written_out import CHANGING as MEANING
+from agentcli.permissions.shell.syntax.written_out import FINDING
+
+if TYPE_CHECKING:
+    from agentcli.permissions.shell.syntax.state import Run
+
+_FOLLOWED = word_set("""
+program list pipeline command redirected_statement subshell compound_statement command_substitution variable_assignment for_statement
+while_statement if_statement elif_clause else_clause do_group test_command negated_command declaration_command
+""")
+"""Statements that are followed exactly."""
+_NOT_FOLLOWED = word_set("""
+function_definition case_statement c_style_for_statement unset_command process_substitution array subscript coproc_statement ERROR
+""")
+_QUIET = word_set("true false : break continue exit sleep wait echo [ [[")
+"""Commands without an effect beyond their line."""
+_SUBSCRIPT = re.compile(rb"\w\[")
+"""Beginning of a subscript, whose code a test runs even inside quotes."""
+_PLAIN = re.compile(r"[\w./@%+,:=~-]*")
+
+
+def allowing_code(rules: Sequence[Rule], line: CommandLine, reads: Sequence[Rule] = ()) -> Rule | None:
+    """Return the rule about a program with any code under which a line may run; None if there is none.
+
+    A line without such a program may run under it too, if it only reads or has rules: the program could do the same.
+    `reads` are rules about reading files.
+    """
+    code = next((rule for rule in rules if rule.pattern and runs_code(rule.pattern.split()) == rule.pattern), None)
+    if code is None:
+        return None
+    found = _Judge(rules, line, reads)
+    return (found.used or code) if found.allows() else None
+
+
+def offered_code(line: CommandLine, tool: str, rules: Sequence[Rule], reads: Sequence[Rule]) -> tuple[str, ...]:
+    """Return the rules that would allow a line with a program that runs any code, one for each program without one."""
+    found = _Judge(rules, line, reads)
+    if not found.exact or line.protected or line.destroys:
+        return ()
+    asking = [run for run in found.runs() if not found.covers(run)]
+    if any(uses_network(run.words, run.folders) for run in asking if run.words):
+        return ()
+    patterns = [runs_code(run.words) or _other(run) for run in asking]
+    if not asking or not all(patterns):
+        return ()
+    offers = tuple(dict.fromkeys(f"{tool}({pattern})" for pattern in patterns))
+    fresh = [Rule(tool, pattern, "session", proposed=True) for pattern in patterns]
+    return offers if allowing_code([*rules, *fresh], line, reads) else ()
+
+
+def _other(run: Run) -> str:
+    """Return the pattern of a rule for another command of such a line."""
+    return "" if not run.words or any(UNKNOWN in word for word in run.words) else wider(run.words, bounded(run.words))
+
+
+def _inner(words: tuple[str, ...]) -> Sequence[str]:
+    """Return the command that a plain wrapper starts; the command itself if it starts none."""
+    return started(Part(tuple(map(Piece, words)))) if words and os.path.basename(words[0]) in PLAIN_WRAPPERS else words
+
+
+@dataclass(slots=True)
+class _Judge:
+    """Judge of the commands of a line, as they would run."""
+
+    rules: Sequence[Rule]
+    line: CommandLine
+    reads: Sequence[Rule] = ()
+    used: Rule | None = None
+    """The rule that covers a program with any code."""
+
+    @property
+    def exact(self) -> bool:
+        """True if all commands of the line are known, with the folders and the variables that they get."""
+        return self.line.workspace is not None and self.line.followed is not None and _is_followed(self.line)
+
+    def allows(self) -> bool:
+        """Return True if each command may run."""
+        return self.exact and all(map(self.covers, self.runs()))
+
+    def runs(self) -> Iterator[Run]:
+        """Yield the commands to judge: of `timeout 5 make` the inner one, of another that starts a command the outer one."""
+        for run in self.line.followed or ():
+            if not run.behind:
+                yield replace(run, words=tuple(_inner(run.words)))
+
+    def covers(self, run: Run) -> bool:
+        """Return True if a command may run: by a rule about its code, by another rule, or because it only reads."""
+        workspace = self.line.workspace
+        assert workspace is not None
+        if not all(judge_path(str(at), workspace, write=False).verdict == "free" for at in run.folders):
+            return False
+        if any(FINDING.fullmatch(name) and name != "IFS" for name in run.env):
+            return False
+        written = [target for target in run.writes if not STREAMS.fullmatch(target) and not target.isdigit()]
+        if not all(self._writable(target, run.folders) for target in written):
+            return False
+        if (rule := self._by_code(run)) is not None:
+            self.used = rule
+            return True
+        return self._by_rule(run) or (not written and self._reads(run))
+
+    def _writable(self, target: str, folders: Sequence[Path]) -> bool:
+        workspace = self.line.workspace
+        assert workspace is not None
+        known = UNKNOWN not in target and _PLAIN.fullmatch(target)
+        return bool(known) and all(
+            judge_path(target, workspace, write=True, cwd=at).verdict == "free" for at in folders
+        )
+
+    def _by_code(self, run: Run) -> Rule | None:
+        pattern = runs_code(run.words)
+        return next((rule for rule in self.rules if pattern and rule.pattern == pattern), None)
+
+    def _by_rule(self, run: Run) -> bool:
+        workspace = self.line.workspace
+        if workspace is None or not run.words or any(UNKNOWN in word for word in run.words):
+            return False
+        words, text = run.words, Command(run.words, "", True).text
+        if not harmless_assignments(run.env, run.folders, workspace):
+            return False
+        for rule in self.rules:
+            if not rule.pattern or not command_pattern(rule.pattern).fullmatch(text):
+                continue
+            if words[0] in CHANGING and changes_inside(words, run.folders, workspace):
+                return True
+            judge = why_uncovered if rule.proposed else starts_another
+            if not (rule.proposed and bounded(words)) and not judge(rule.pattern, words, run.folders, workspace):
+                return True
+        return False
+
+    def _reads(self, run: Run) -> bool:
+        words = run.words
+        if not words:
+            return not run.writes
+        if words[0] in _QUIET or words[:2] == ("read", "-r"):
+            return True
+        if run.env or words[0] == "xargs" or not all(map(self._is_plain, words)):
+            return False
+        if words[0] in MOVES:
+            return len(words) == 2  # the folder itself is judged for each command that runs there
+        loose = {piece.text for part in self.line.parts for piece in part.words if piece.loose}
+        globs = tuple(word if word in loose else "" for word in words)
+        workspace = self.line.workspace
+        assert workspace is not None
+        reading = (self.line.reader or Reader(workspace)).of(
+            Command(words, "", True, globs if any(globs) else ()), run.folders
+        )
+        away = reading.outside and reading_rule(self.reads, reading.outside, workspace)
+        return not reading.why or bool(away)
+
+    def _is_plain(self, word: str) -> bool:
+        """Return True if a word stands so in the line, or is a value that the shell does not take apart."""
+        written = {piece.text for part in self.line.parts for piece in part.words if piece.known}
+        return UNKNOWN not in word and (word in written or bool(_PLAIN.fullmatch(word)))
+
+
+def _is_followed(line: CommandLine) -> bool:
+    """Return True if a line has only statements that are followed exactly, and sets only variables of its own."""
+    root = parser().parse(line.text.encode("utf-8", "surrogatepass")).root_node
+    if root.has_error or line.workspace is None or scripts_problem(line.text, line.parts):
+        return False
+    for node in below(root):
+        if node.type in _NOT_FOLLOWED or (
+            node.type == "&" and node.parent is not None and node.parent.type in _FOLLOWED
+        ):
+            return False
+        if node.type == "test_command" and _SUBSCRIPT.search(node.text or b""):
+            return False
+        substituted = any(inner.type == "command_substitution" for inner in below(node))
+        if node.type in ("heredoc_body", "file_redirect", "expansion", "arithmetic_expansion") and substituted:
+            return False
+    own = frozenset(_set_by(line.text))
+    return (
+        not any(MEANING.fullmatch(name) or name in line.workspace.env for name in own)
+        and {os.path.basename(part.words[0].text) for part in line.parts if part.words and part.words[0].known}
+        <= {os.path.basename(run.words[0]) for run in line.followed or () if run.words} | _DECLARING
+    )
+
+
+_DECLARING = word_set("export declare typeset readonly local")
+
+
+def _set_by(text: str) -> Iterator[str]:
+    """Yield the names of the variables that a line sets, but not for a single command."""
+    for node in below(parser().parse(text.encode("utf-8", "surrogatepass")).root_node):
+        of_command = node.parent is not None and node.parent.type == "command"
+        name = node.child_by_field_name("variable" if node.type == "for_statement" else "name")
+        if node.type in ("for_statement", "variable_assignment") and name is not None and not of_command:
+            yield (name.text or b"").decode("utf-8", "replace")
