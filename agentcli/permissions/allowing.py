@@ -5,6 +5,7 @@ Rules cover its exact text, or each of its commands with the files that it reads
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -63,6 +64,10 @@ def _covering_rule(rules: Sequence[Rule], line: CommandLine, number: int, comman
     inside, ruled = line.inside[number], line.ruled[number][0]
     reason: str | None = None
     for rule in rules:
+        if not rule.proposed and _JOINT.search(rule.pattern) and (piece := _in_chain(rule.pattern, line, number)):
+            reason = _excepted(piece, line, number)
+            if not reason:
+                return rule
         pattern = command_pattern(rule.pattern)
         if not pattern.fullmatch(command.text) and not pattern.fullmatch(ruled.text):
             continue
@@ -74,6 +79,30 @@ def _covering_rule(rules: Sequence[Rule], line: CommandLine, number: int, comman
         if not reason:
             return rule
     return reason
+
+
+_JOINT = re.compile(r" *(&&|\|\||;|\|) *")
+
+
+def _in_chain(pattern: str, line: CommandLine, number: int) -> str:
+    """Return the part of a rule about a chain that a command matches: `npm test` of `cd * && npm test`.
+
+    Return an empty text unless the commands around it match the other parts, joined in the same way.
+    """
+    first, *rest = _JOINT.split(pattern)
+    parts = [("", first), *zip(rest[::2], rest[1::2], strict=True)]
+    for place, (_, part) in enumerate(parts):
+        around = line.commands[max(number - place, 0) : number - place + len(parts)]
+        if (
+            number >= place
+            and len(around) == len(parts)
+            and all(
+                command_pattern(each).fullmatch(command.text) and (not joint or command.joint == joint)
+                for (joint, each), command in zip(parts, around, strict=True)
+            )
+        ):
+            return part
+    return ""
 
 
 def _excepted(pattern: str, line: CommandLine, number: int) -> str:

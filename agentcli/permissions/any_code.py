@@ -25,8 +25,14 @@ from agentcli.permissions.shell.effects.harmless_values import harmless_assignme
 from agentcli.permissions.shell.effects.prefixes import runs_code, wider
 from agentcli.permissions.shell.effects.reading import Reader
 from agentcli.permissions.shell.effects.starting import starts_another
-from agentcli.permissions.shell.programs.known_programs import MOVES, bounded, uses_network, word_set
-from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, Part, Piece, below, parser, started
+from agentcli.permissions.shell.programs.known_programs import MOVES, OPERANDS, bounded, uses_network, word_set
+from agentcli.permissions.shell.syntax.parse import (
+    PLAIN_WRAPPERS,
+    UNKNOWN,
+    Command,
+    below,
+    parser,
+)
 from agentcli.permissions.shell.syntax.written_out import CHANGING as MEANING
 from agentcli.permissions.shell.syntax.written_out import FINDING
 
@@ -51,14 +57,23 @@ _PLAIN = re.compile(r"[\w./@%+,:=~-]*")
 def allowing_code(rules: Sequence[Rule], line: CommandLine, reads: Sequence[Rule] = ()) -> Rule | None:
     """Return the rule about a program with any code under which a line may run; None if there is none.
 
-    A line without such a program may run under it too, if it only reads or has rules: the program could do the same.
+    A line without such a program may run under it too, if it only reads or has rules: the program could do the same. A
+    line of known words, with wrappers and redirections into the workspace, may also run under a rule that a person wrote.
     `reads` are rules about reading files.
     """
-    code = next((rule for rule in rules if rule.pattern and runs_code(rule.pattern.split()) == rule.pattern), None)
-    if code is None:
+    code = next(filter(_is_about_code, rules), None)
+    written = [rule for rule in rules if rule.pattern and not rule.proposed]
+    if code is None and not (written and _is_simple(line)):
         return None
-    found = _Judge(rules, line, reads)
+    found = _Judge(rules if code is not None else written, line, reads)
     return (found.used or code) if found.allows() else None
+
+
+def _is_about_code(rule: Rule) -> bool:
+    """Return True for a rule such as `python3 *`, or `uv run *` if a person wrote it."""
+    words = rule.pattern.split()
+    runner = not rule.proposed and len(words) == 3 and bool(runs_code([*words[:2], "python3"])) and words[2] == "*"
+    return bool(rule.pattern) and (runs_code(words) == rule.pattern or runner)
 
 
 def offered_code(line: CommandLine, tool: str, rules: Sequence[Rule], reads: Sequence[Rule]) -> tuple[str, ...]:
@@ -83,8 +98,12 @@ def _other(run: Run) -> str:
 
 
 def _inner(words: tuple[str, ...]) -> Sequence[str]:
-    """Return the command that a plain wrapper starts; the command itself if it starts none."""
-    return started(Part(tuple(map(Piece, words)))) if words and os.path.basename(words[0]) in PLAIN_WRAPPERS else words
+    """Return the command that a plain wrapper without options starts; any other command itself."""
+    while words and words[0] in PLAIN_WRAPPERS and len(words) > (first := 1 + OPERANDS.get(words[0], 0)):
+        if any(word.startswith("-") for word in words[1 : first + 1]):
+            return words
+        words = words[first:]
+    return words
 
 
 @dataclass(slots=True)
@@ -95,7 +114,7 @@ class _Judge:
     line: CommandLine
     reads: Sequence[Rule] = ()
     used: Rule | None = None
-    """The rule that covers a program with any code."""
+    """A rule that covers a command of the line."""
 
     @property
     def exact(self) -> bool:
@@ -138,7 +157,9 @@ class _Judge:
 
     def _by_code(self, run: Run) -> Rule | None:
         pattern = runs_code(run.words)
-        return next((rule for rule in self.rules if pattern and rule.pattern == pattern), None)
+        text = Command(run.words, "", True).text
+        about = filter(_is_about_code, self.rules if pattern else ())
+        return next((rule for rule in about if command_pattern(rule.pattern).fullmatch(text)), None)
 
     def _by_rule(self, run: Run) -> bool:
         workspace = self.line.workspace
@@ -152,6 +173,7 @@ class _Judge:
                 continue
             if words[0] in CHANGING and changes_inside(words, run.folders, workspace):
                 return True
+            self.used = self.used or rule
             judge = why_uncovered if rule.proposed else starts_another
             if not (rule.proposed and bounded(words)) and not judge(rule.pattern, words, run.folders, workspace):
                 return True
@@ -181,6 +203,19 @@ class _Judge:
         """Return True if a word stands so in the line, or is a value that the shell does not take apart."""
         written = {piece.text for part in self.line.parts for piece in part.words if piece.known}
         return UNKNOWN not in word and (word in written or bool(_PLAIN.fullmatch(word)))
+
+
+def _is_simple(line: CommandLine) -> bool:
+    """Return True if a line consists of commands with known words, and redirections."""
+    root = parser().parse(line.text.encode("utf-8", "surrogatepass")).root_node
+    return not any(node.type in _COMPUTED for node in below(root))
+
+
+_COMPUTED = word_set("""
+simple_expansion expansion command_substitution arithmetic_expansion process_substitution heredoc_redirect herestring_redirect ansi_c_string
+variable_assignment declaration_command for_statement while_statement test_command function_definition brace_expression comment
+""")
+"""Parts of a line whose meaning is not its text."""
 
 
 def _is_followed(line: CommandLine) -> bool:

@@ -326,6 +326,12 @@ def judged(rules: Rules, command: str, made: Workspace) -> Decision:
         ("gcc -wrapper *", "gcc -wrapper ./x a.c"),
         ("gcc *", 'for f in src/a src/b; do gcc "$f.c" -o "$f"; done'),
         ("npm test *", "CI=1 FORCE_COLOR=0 npm test"),
+        ("npm run *", "npm run dev > out.log 2>&1"),
+        ("npm run *", "timeout 60 npm run test"),
+        ("git *", "git diff HEAD~1 > a.diff"),
+        ("make", "if make; then echo ok; fi"),
+        ("uv run *", "uv run python - <<'E'\nx\nE"),
+        ("cd * && npm test", "cd src && npm test | tail -3"),
         ("python3 *", "python3 -c 'import os; os.system(\"/bin/sh\")'"),
     ],
 )
@@ -365,6 +371,30 @@ def test_an_option_that_is_known_to_start_a_program_asks_and_says_so(
 def test_what_always_asks_asks_under_a_rule_that_a_person_wrote(made: Workspace) -> None:
     for rule, command in (("rm *", "rm -rf ~"), ("cp *", "cp x .git/hooks/pre-commit"), ("dd *", "dd of=/dev/sda")):
         assert judged(parse_rules([f"bash({rule})"]), command, made).decision == "ask"
+
+
+@each_row(
+    ("rule", "command"),
+    [
+        ("cd * && npm test", "npm test"),
+        ("cd * && npm test", "cd src; npm test"),
+        ("cd * && npm test", "cd /opt && npm test"),
+        ("cd * && npm test", "cd src && npm test && make"),
+        ("git add * && git commit *", "git commit -m x"),
+        ("npm run *", "npm run x > /etc/passwd"),
+        ("npm run *", "npm run x > .git/hooks/pre-commit"),
+        ("npm run *", "npm run x > $F"),
+        ("npm run *", "timeout 60 npm run x --script-shell ./y"),
+        ("npm run *", "timeout 60 sh -c 'npm run x'"),
+        ("npm run *", "npm run x; echo y > z"),
+        ("npm run *", "npm run x > a; rm b"),
+        ("git *", "git diff > a; git -c core.pager=./x log"),
+        ("make", "make > a & rm b"),
+        ("make", "make <<< x"),
+    ],
+)
+def test_a_rule_that_a_person_wrote_covers_no_other_command_beside_it(made: Workspace, rule: str, command: str) -> None:
+    assert judged(parse_rules([f"bash({rule})"]), command, made).decision == "ask"
 
 
 def test_a_proposed_rule_covers_only_words_of_its_kind(made: Workspace) -> None:
