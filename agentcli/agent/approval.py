@@ -107,7 +107,7 @@ class ApprovalGate:
 
     @property
     def in_one_sandbox(self) -> bool:
-        """True if commands share one sandbox with its own /tmp: in mode auto, or by a rule about all of them."""
+        """True if commands share one sandbox: in mode auto, or by a rule about all of them. It has its own /tmp."""
         timed = self.timed.now
         rules = (*self.rules.allow, *self.turn_rules.allow, *(timed.rules if timed is not None else ()))
         return self.mode == "auto" or (self.mode in ("ask", "auto-edit") and any(rule.boxes_all for rule in rules))

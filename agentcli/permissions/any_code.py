@@ -1,8 +1,8 @@
 """Rules about a program that runs any code: `python3 *`, `uv run python *`.
 
-Such a rule allows whatever its program can do. A line that contains such a program is therefore judged command by
-command also if only its values are known, not its exact words: with scripts on standard input, variables, loops and
-redirections. Each of its other commands must only read, or have a rule of its own.
+Such a rule allows whatever its program can do. A line with such a program is therefore judged by each of its commands,
+even if only their values are known. It may have scripts on standard input, variables, loops and redirections. Each of
+its other commands must only read, or have a rule of its own.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ _PLAIN = re.compile(r"[\w./@%+,:=~-]*")
 def allowing_code(rules: Sequence[Rule], line: CommandLine, reads: Sequence[Rule] = ()) -> Rule | None:
     """Return the rule about a program with any code under which a line may run; None if there is none.
 
-    A line without such a program may run under it too, if it only reads or has rules: the program could do the same. A
-    line of known words, with wrappers and redirections into the workspace, may also run under a rule that a person wrote.
+    The program could do what any line does, so a line without it may run under its rule, if it reads or has rules. A
+    rule that a person wrote also covers a line of known words, with wrappers and redirections into the workspace.
     `reads` are rules about reading files.
     """
     code = next(filter(_is_about_code, rules), None)
@@ -77,7 +77,7 @@ def _is_about_code(rule: Rule) -> bool:
 
 
 def offered_code(line: CommandLine, tool: str, rules: Sequence[Rule], reads: Sequence[Rule]) -> tuple[str, ...]:
-    """Return the rules that would allow a line with a program that runs any code, one for each program without one."""
+    """Return the rules that would allow a line with a program that runs any code; empty if one is missing."""
     found = _Judge(rules, line, reads)
     if not found.exact or line.protected or line.destroys:
         return ()
@@ -126,13 +126,13 @@ class _Judge:
         return self.exact and all(map(self.covers, self.runs()))
 
     def runs(self) -> Iterator[Run]:
-        """Yield the commands to judge: of `timeout 5 make` the inner one, of another that starts a command the outer one."""
+        """Yield the commands to judge. Of `timeout 5 make` it is the inner one, of any other starter the outer one."""
         for run in self.line.followed or ():
             if not run.behind:
                 yield replace(run, words=tuple(_inner(run.words)))
 
     def covers(self, run: Run) -> bool:
-        """Return True if a command may run: by a rule about its code, by another rule, or because it only reads."""
+        """Return True if a command may run: by a rule, or because it only reads."""
         workspace = self.line.workspace
         assert workspace is not None
         if not all(judge_path(str(at), workspace, write=False).verdict == "free" for at in run.folders):
@@ -200,7 +200,7 @@ class _Judge:
         return not reading.why or bool(away)
 
     def _is_plain(self, word: str) -> bool:
-        """Return True if a word stands so in the line, or is a value that the shell does not take apart."""
+        """Return True if a word stands so in the line, or the shell does not take it apart."""
         written = {piece.text for part in self.line.parts for piece in part.words if piece.known}
         return UNKNOWN not in word and (word in written or bool(_PLAIN.fullmatch(word)))
 
