@@ -1,7 +1,7 @@
 """Rules about a program that runs any code: `python3 *`, `uv run python *`.
 
-Such a rule allows whatever its program can do. A line with such a program is therefore judged by each of its commands,
-even if only their values are known. It may have scripts on standard input, variables, loops and redirections. Each of
+Such a rule allows whatever its program can do. A line with such a program is therefore judged by its commands, even if
+only their values are known. It may have scripts on standard input, variables, loops and redirections. Each of
 its other commands must only read, or have a rule of its own.
 """
 
@@ -49,6 +49,7 @@ function_definition case_statement c_style_for_statement unset_command process_s
 """)
 _QUIET = word_set("true false : break continue exit sleep wait echo [ [[")
 """Commands without an effect beyond their line."""
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufeff\ud800-\udfff]")
 _SUBSCRIPT = re.compile(rb"\w\[")
 """Beginning of a subscript, whose code a test runs even inside quotes."""
 _PLAIN = re.compile(r"[\w./@%+,:=~-]*")
@@ -57,7 +58,7 @@ _PLAIN = re.compile(r"[\w./@%+,:=~-]*")
 def allowing_code(rules: Sequence[Rule], line: CommandLine, reads: Sequence[Rule] = ()) -> Rule | None:
     """Return the rule about a program with any code under which a line may run; None if there is none.
 
-    The program could do what any line does, so a line without it may run under its rule, if it reads or has rules. A
+    The program could do what any line does. So a line without it may run under its rule, if it reads or has rules. A
     rule that a person wrote also covers a line of known words, with wrappers and redirections into the workspace.
     `reads` are rules about reading files.
     """
@@ -123,7 +124,7 @@ class _Judge:
 
     def allows(self) -> bool:
         """Return True if each command may run."""
-        return self.exact and all(map(self.covers, self.runs()))
+        return self.exact and bool(self.line.followed) and all(map(self.covers, self.runs()))
 
     def runs(self) -> Iterator[Run]:
         """Yield the commands to judge. Of `timeout 5 make` it is the inner one, of any other starter the outer one."""
@@ -183,6 +184,9 @@ class _Judge:
         words = run.words
         if not words:
             return not run.writes
+        if self.line.commands:
+            each = zip(self.line.commands, self.line.readings, strict=True)
+            return any(command.words == words and not reading.why for command, reading in each)
         if words[0] in _QUIET or words[:2] == ("read", "-r"):
             return True
         if run.env or words[0] == "xargs" or not all(map(self._is_plain, words)):
@@ -205,6 +209,13 @@ class _Judge:
         return UNKNOWN not in word and (word in written or bool(_PLAIN.fullmatch(word)))
 
 
+def _readable(source: str, line: CommandLine) -> bool:
+    """Return True if a redirection may read a file from every folder of a line."""
+    assert line.workspace is not None
+    verdicts = (judge_path(source, line.workspace, write=False, cwd=at).verdict for at in line.places)
+    return bool(STREAMS.fullmatch(source) or (_PLAIN.fullmatch(source) and all(each == "free" for each in verdicts)))
+
+
 def _is_simple(line: CommandLine) -> bool:
     """Return True if a line consists of commands with known words, and redirections."""
     root = parser().parse(line.text.encode("utf-8", "surrogatepass")).root_node
@@ -221,7 +232,9 @@ variable_assignment declaration_command for_statement while_statement test_comma
 def _is_followed(line: CommandLine) -> bool:
     """Return True if a line has only statements that are followed exactly, and sets only variables of its own."""
     root = parser().parse(line.text.encode("utf-8", "surrogatepass")).root_node
-    if root.has_error or line.workspace is None or scripts_problem(line.text, line.parts):
+    if root.has_error or line.workspace is None or scripts_problem(line.text, line.parts) or _CONTROL.search(line.text):
+        return False
+    if not all(_readable(piece.text, line) for part in line.parts for piece in part.reads):
         return False
     for node in below(root):
         if node.type in _NOT_FOLLOWED or (

@@ -124,6 +124,11 @@ def test_a_program_with_any_code_is_offered_and_covers_lines_of_every_form(
         "{ rm x; python3 -c x; }",
         "(rm x); python3 -c x",
         "! rm x || python3 -c x",
+        "cat < /etc/passwd; python3 -c x",
+        "F=/etc/passwd; cat < $F; python3 -c x",
+        "cd inward && cat config",
+        "ls\rrm x",
+        "",
     ],
 )
 def test_nothing_else_on_such_a_line_is_covered(workspace: Workspace, command: str) -> None:
