@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import PurePath
 
-from agentcli.agent.claims import Kind
+from agentcli.agent.claim_words import Kind
 
 _SHOWS = frozenset(
     [
@@ -99,7 +99,7 @@ _SHOWS = frozenset(
 )
 _TEST = r"(?:unit-?)?tests?|specs?|pytest|py\.test|tox|nox|unittest|jest|vitest|mocha|ava|karma|cypress|playwright|rspec|minitest|phpunit|pest|paratest|ctest|nextest|gotestsum|bats|behave|e2e|integration|junit|t"
 _BUILD = r"build(?:s|x)?|compile|bundle|dist|package|assemble|install(?:Debug|Dist)|webpack|vite|tsup|rollup|esbuild|archive|testCompile|compile\w+|assemble\w+"
-_LINT = r"lint(?:er|ing)?|fmt|format|types?-?check|types|tsc|vue-tsc|svelte-check|style|clippy|vet|eslint|prettier|biome|ruff|mypy|pyright|basedpyright|flake8|pylint|black|isort|stylelint|golangci-lint|staticcheck|shellcheck|ktlint\w*|detekt|swiftlint|rubocop|phpstan|psalm|checkstyle\w*|credo|dialyzer|analyze|gofmt|goimports|oxlint|hadolint|markdownlint\S*|actionlint|yamllint"
+_LINT = r"\w*lint(?:er|ing)?|\w*fmt|format|types?-?check|types|tsc|vue-tsc|svelte-check|style|clippy|vet|prettier|biome|ruff|mypy|pyright|basedpyright|flake8|black|isort|staticcheck|shellcheck|ktlint\w*|detekt|rubocop|phpstan|psalm|checkstyle\w*|credo|dialyzer|analyze|goimports|markdownlint\S*"
 _ALL = r"checks?|verify|ci|validate|pre-?commit|preflight|quality|qa|lefthook|turbo|nx"
 _KINDS: Sequence[tuple[Kind, str]] = (("tests", _TEST), ("build", _BUILD), ("lint", _LINT), ("checks", _ALL))
 EVERY: frozenset[Kind] = frozenset(("tests", "build", "lint", "checks"))
@@ -175,22 +175,32 @@ _MANAGERS = frozenset(
         "mix",
     ]
 )
+_TYPE_CHECKERS = frozenset(["cargo", "deno", "gleam"])
+"""Languages' own programs whose `check` compiles, and tests nothing."""
 _NO_RUN = re.compile(r"^(?:--help|-h|--version|-V|--collect-only|--co|--list|--listTests|--list-tests|--dry-run|--showConfig)$")  # fmt: skip
 
 
 def kinds_of(words: Sequence[str]) -> frozenset[Kind]:
     """Return the kinds of checks that a command runs; empty for any other command."""
-    if not words or any(map(_NO_RUN.match, words)):
+    program = PurePath(words[0]).name if words else ""
+    if program in _SHOWS and not any(map(_NO_RUN.match, words)):
+        return EVERY if program == "gh" and list(words[1:3]) in (["pr", "checks"], ["run", "watch"]) else frozenset()
+    return _widened(named_kinds(words), program, words)
+
+
+def named_kinds(words: Sequence[str]) -> frozenset[Kind]:
+    """Return the kinds of checks that a command names, without those that it does on the way."""
+    if not words or PurePath(words[0]).name in _SHOWS or any(map(_NO_RUN.match, words)):
         return frozenset()
     program = PurePath(words[0]).name
-    if program in _SHOWS:
-        return EVERY if program == "gh" and list(words[1:3]) in (["pr", "checks"], ["run", "watch"]) else frozenset()
     operands = [word for word in words[1:] if not word.startswith("-")]
     if program in _MANAGERS and operands and operands[0] in _INSTALLS and not (program == "go" and "test" in operands):
         return frozenset()
     own = _named(PurePath(program).stem if program.endswith((".sh", ".py", ".js", ".ts", ".mjs", ".rb")) else program)
     if own and own != {"checks"}:
-        return _widened(own, program, words)
+        return own
+    if program in _TYPE_CHECKERS and operands and operands[0] == "check":
+        return frozenset({"lint", "build"})
     inner = {kind for word in operands for kind in _named(_script(word))}
     found = frozenset(inner | own)
     if found & {"lint", "build"} and "tests" in found:
@@ -198,7 +208,7 @@ def kinds_of(words: Sequence[str]) -> frozenset[Kind]:
         first = next((kinds for word in operands if (kinds := _named(_script(word)))), frozenset[Kind]())
         separate = any(re.search(r"(?i)(?:^|[:_-])tests?(?:$|[:_-])", word) and "/" not in word for word in operands)
         found = found if separate else first
-    return _widened(found, program, words)
+    return found or (frozenset({"lint"}) if "--check" in words else found)
 
 
 _LANGUAGES = {
@@ -257,6 +267,8 @@ def _named(word: str) -> frozenset[Kind]:
     for kind, names in _KINDS:
         if re.search(rf"(?i)(?:^|[:/_.\-@])(?:{names})(?:$|[:/_.\-@\d])", word) and word != ".":
             found.add(kind)
+    if len(found) > 1:
+        found.discard("checks")  # check-types, test:ci
     if re.search(r"[a-z]Tests?$|^test[A-Z]|^check[A-Z]|^test_", word):
         found.add("tests")
     return frozenset(found)

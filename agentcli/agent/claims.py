@@ -11,186 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import takewhile
-from typing import Literal
 
+from agentcli.agent.claim_words import LANGUAGES, OBJECT, PREDICATE, SUBJECTS, Kind, may_claim, spoken_in
+from agentcli.agent.reported_runs import REPORTED, SPAN, runs_in, with_reports_marked
 from agentcli.core.dataclass import dataclass
 
-Kind = Literal["tests", "build", "lint", "checks", "verified", "fixed"]
-"""Subject of a claim; `checks` are checks without a name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """Words of one language.
-
-    The other fields are patterns for the subjects, their success, one-phrase claims, and retractions.
-    """
-
-    hints: str
-    """Words; every text with a claim contains one of them."""
-    tests: str
-    build: str
-    lint: str
-    success: str
-    verified: str
-    fixed: str
-    open: str
-    """Words that retract every claim of their clause."""
-    later: str = r"(?!)"
-    """Words that retract what their part of the clause says, and what follows: a condition, a plan, another place."""
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """Verdict on a final message: None if it claims nothing that a run proves. `line` is for the person."""
-
-    verified: bool | None = None
-    line: str = ""
-    claim: str = ""
-    """The unproven claim, for the model; empty if it needs no command, such as that something is fixed."""
-    edited: str = ""
-    """The file that changed last."""
-
-
-NO_RECEIPT = Receipt()
-
-
-_SUBJECTS = r"(?:\w+[- ])?(?:builds?|compile|tests?|lint\w*|runs?|suites?|type-?checks?|checks?|CI)"
-_SPAN = r"`[^`\n]+`"
 _PATH = r"[^`\s]*(?:/|\.[^`\s])[^`\s]*"
-_OBJECT = rf" (?:`(?![^`]*\b{_SUBJECTS}\b)|_|--|an?\b|the\b(?![^.,;()]*\b(?:suites?|tests|checks|linters?)\b)|to\b|it\b|them\b|its\b|their\b|your\b|this\b|that\b|(?-i:[A-Z])\w+ \w)"
-"""What is passed on: `passes the flag to it` says nothing of tests."""
-_OF_ITS_OWN = r"suites?|cases|runs?|results?|commands?|files?|jobs?|targets?|pass\w*|is|was|are|now|still|also|all|both|green|clean|just|has|completed|finished|ran|succe\w+|in|of|for|at|on|with|after|and|or|locally|–|—"
-"""Words after `test` that leave it the subject. With any other it is a name, such as a test client."""
-_PREDICATE = rf"[^\w`]*(?:$|[.,;:!?()|—–✅✓✔🎉-]|(?:and|or|on|for|in|with|across|after|at|again|now|too|as|by|under|via|through|from|per|both|but|so|locally|everywhere|throughout|since|without|except|{_SUBJECTS})\b)"
-"""What may follow `clean` or `green` if a run is: the end of its part, or a run.
 
-Another noun may not.
-"""
-LANGUAGES = {
-    "English": Words(
-        "test pass green clean success verif fixed resolved works error issue lint build compil check",
-        rf"\b(?:tests|specs|suites?|e2e|pytest|vitest|jest|test(?=\W*$|\W*[^\w\s]| (?:_|[\w:-]+`|(?:{_OF_ITS_OWN})\b))|spec(?= (?:{_OF_ITS_OWN})\b))\b(?!-)",
-        r"\b(?:builds?|compil(?:es?|ed|ation)|bundles)\b(?![- ]time)",
-        r"\b(?:lint(?:er|ers|ed|ing|s)?|eslint|ruff|mypy|pyright|clippy|vet|type[- ]?check(?:s|er|ing)?|types|typescript|tsc|format(?:ting)?|prettier)\b",
-        rf"(?<!-)\b(?:(?:(?<!(?<!continue )(?<!continues )to )pass|passes|passed|(?<!for )(?<!by )(?<!of )passing)(?!{_OBJECT})|(?:green|clean)(?={_PREDICATE})|cleanly|succeeds?|succeeded|success(?:ful)?|successfully(?={_PREDICATE}| (?:built|compiled|passed|ran|run|completed|finished|executed)\b)|OK|no (?:new |lint(?:er)? |type |compile |build )*(?:errors|issues|warnings|problems|findings)|"
-        r"(?:without|zero|0) (?:any |lint )?(?:errors|issues|warnings|failures))\b",
-        r"\bI(?:['’]ve| have)? (?:\w+ly )?(?:verified|tested)\b|(?:^|\b(?:and|all|fully|now|been|is|are|was|were) )(?:verified|tested)\b(?! (?:by|with) (?:you|hand))",
-        r"^(?:(?:all|it|this|that|now|everything)(?: is| are|['’]s) )?(?:now )?(?:fixed|resolved)(?=[.!,;: ]|$)|\b(?:is|are|has been|have been) (?:now )?(?:fixed|resolved)\b|\bnow works\b|\bworks (?:now|again|correctly|as expected)\b",
-        r"n['’]t\b|\b(?:not|never|cannot|except|fail(?:s|ed|ing|ures?)?|broken|errors? (?:in|remain)|skipped|unverified|untested|pre-existing|previously|baseline|(?<!no )remain(?:s|ing)?|"
-        r"were already|no (?:(?!(?:and|all|errors?|issues?|warnings?)\b)[\w`-]+ ){0,6}(?:tests?|specs?)|(?:makes|making|lets|letting) (?:\w+ ){0,3}tests?|(?<!each )(?<!every )one|some|most|half|given|test plan|verify that|tests? that|expect\w*)\b|\b(\d+)\s*/\s*(?!\1\b)\d+ tests?\b",
-        r"\b(?:should|would|will|['’]ll|could|might|must|need(?:s|ed)? to|to (?:make|get|see|check|confirm|verify)|ensure[sd]?|make sure|until|once|when(?:ever)?|if|unless|before|so that|so the|want|let me|"
-        r"waiting|running|pending|todo|(?<![:.\-])CI|(?:pipelines?|workflows?|jobs?|agents?)(?! tests?\b)|GitHub|PR|criteri\w+)\b",
-    ),
-    "German": Words(
-        "besteh bestanden grün laufen erfolg sauber fehler geprüft verifiziert getestet behoben repariert funktioniert durchgelaufen",
-        r"\b(?:\w*tests?|testsuite)\b",
-        r"\b(?:build|kompiliert|übersetzt|baut)\b",
-        r"\b(?:lint\w*|typprüfung|formatierung)\b",
-        r"\b(?:bestehen|bestanden|grün|laufen durch|laufen fehlerfrei|erfolgreich|sauber|fehlerfrei|ohne fehler|durchgelaufen)\b",
-        r"\b(?:geprüft|überprüft|verifiziert|getestet)\b",
-        r"\b(?:behoben|repariert|funktioniert (?:jetzt|nun|wieder))\b",
-        r"\b(?:nicht|kein\w*|außer|fehlgeschlagen|schlägt|schlagen|sollte\w*|würde\w*|wird|werden|wenn|falls|sobald|bevor|bis|damit|müssen|muss)\b",
-    ),
-    "French": Words(
-        "passent passe réussi vert succès erreur propre vérifi testé corrigé réparé fonctionne",
-        r"\btests?\b",
-        r"\b(?:build|compil\w+|construction)\b",
-        r"\b(?:lint\w*|typage|formatage)\b",
-        r"\b(?:passent|passe|passés|réussi\w*|au vert|succès|sans erreurs?|propre)\b",
-        r"\b(?:vérifié\w*|testé\w*)\b",
-        r"\b(?:corrigé\w*|réparé\w*|fonctionne (?:maintenant|à nouveau))\b",
-        r"\b(?:ne|n['’]|pas|sauf|échou\w+|devrai\w+|seront|sera|si|quand|lorsque|avant|pour que|afin|doit|doivent)\b",
-    ),
-    "Spanish": Words(
-        "pasan pasa éxito correctamente errores verde limpio verificad comprobad probad corregid arreglad solucionad funciona",
-        r"\b(?:tests?|pruebas)\b",
-        r"\b(?:build|compila\w*|compilación)\b",
-        r"\b(?:lint\w*|linter|tipos|formato)\b",
-        r"\b(?:pasan|pasa|pasaron|pasado|en verde|éxito|correctamente|sin errores|limpio)\b",
-        r"\b(?:verificad\w+|comprobad\w+|probad\w+|he (?:verificado|comprobado|probado))\b",
-        r"\b(?:corregid\w+|arreglad\w+|solucionad\w+|ya funciona|funciona ahora)\b",
-        r"\b(?:no|excepto|salvo|fall\w+|debería\w*|si|cuando|antes|hasta|para que|debe\w*|pasarán)\b",
-    ),
-    "Portuguese": Words(
-        "passam passa sucesso erros verde limpo verificad testad corrigid consertad resolvid funciona",
-        r"\b(?:testes?)\b",
-        r"\b(?:build|compila\w*|compilação)\b",
-        r"\b(?:lint\w*|tipos|formatação)\b",
-        r"\b(?:passam|passa|passaram|passando|verde|sucesso|sem erros|limpo)\b",
-        r"\b(?:verificad\w+|testad\w+)\b",
-        r"\b(?:corrigid\w+|consertad\w+|resolvid\w+|agora funciona)\b",
-        r"\b(?:não|exceto|falh\w+|deve\w*|se|quando|antes|até|para que)\b",
-    ),
-    "Italian": Words(
-        "passano superati verd successo errori pulito verificat testat corrett risolt funziona",
-        r"\btest\b",
-        r"\b(?:build|compila\w*)\b",
-        r"\b(?:lint\w*|tipi|formattazione)\b",
-        r"\b(?:passano|passa|passati|superati|verdi?|successo|senza errori|pulito)\b",
-        r"\b(?:verificat[oaie]|testat[oaie])\b",
-        r"\b(?:corrett[oaie]|risolt\w+|ora funziona)\b",
-        r"\b(?:non|tranne|fallisc\w+|fallit\w+|dovrebbe\w*|se|quando|prima|finché|affinché|deve|devono)\b",
-    ),
-    "Dutch": Words(
-        "slagen geslaagd groen zonder succesvol geverifieerd getest gecontroleerd opgelost gerepareerd werkt",
-        r"\btests?\b",
-        r"\b(?:build|compileert)\b",
-        r"\b(?:lint\w*|typecontrole)\b",
-        r"\b(?:slagen|geslaagd|groen|zonder fouten|succesvol)\b",
-        r"\b(?:geverifieerd|getest|gecontroleerd)\b",
-        r"\b(?:opgelost|gerepareerd|werkt (?:nu|weer))\b",
-        r"\b(?:niet|geen|behalve|faalt|falen|zou|als|wanneer|voordat|totdat|moet|moeten)\b",
-    ),
-    "Polish": Words(
-        "przechodzą przeszły zaliczone zielone pomyślnie bez zweryfikowan przetestowan sprawdzon naprawion poprawion działa",
-        r"\btest(?:y|ów)?\b",
-        r"\b(?:build|kompiluje|kompilacja)\b",
-        r"\blint\w*\b",
-        r"\b(?:przechodzą|przeszły|zaliczone|zielone|pomyślnie|bez błędów)\b",
-        r"\b(?:zweryfikowan\w+|przetestowan\w+|sprawdzon\w+)\b",
-        r"\b(?:naprawion\w+|poprawion\w+|teraz działa)\b",
-        r"\b(?:nie|oprócz|powinn\w+|jeśli|gdy|zanim|aby|musi|muszą)\b",
-    ),
-    "Russian": Words(
-        "проход прош пройден успешно зелён ошибок чисто проверен проверил протестирован исправлен починен работает",
-        r"\bтест(?:ы|ов)?\b",
-        r"\b(?:сборка|собирается|компилируется|компиляция)\b",
-        r"\b(?:линт\w*|типы|проверка типов)\b",
-        r"\b(?:проходят|прошли|пройдены|успешно|зелёные|без ошибок|чисто|проходит|прошла)\b",
-        r"\b(?:проверено|проверил\w*|протестирован\w*)\b",
-        r"\b(?:исправлен\w*|починен\w*|теперь работает)\b",
-        r"\b(?:не|кроме|должн\w+|если|когда|прежде|чтобы|будут|будет)\b",
-    ),
-    "Turkish": Words(
-        "geçi geçti başar hatasız yeşil doğrula test düzelt çalışıyor",
-        r"\btestler\w*\b",
-        r"\b(?:derleme|derleniyor|build)\b",
-        r"\blint\w*\b",
-        r"\b(?:geçiyor|geçti|başarılı|başarıyla|hatasız|yeşil)\b",
-        r"\b(?:doğrulandı|doğruladım|test edildi|test ettim)\b",
-        r"\b(?:düzeltildi|düzelttim|artık çalışıyor)\b",
-        r"\b(?:değil|hariç|başarısız|geçmiyor|gerekir|eğer|önce|için)\b",
-    ),
-    "Chinese": Words(
-        "通过 成功 错误 全绿 验证 测试 修复 解决 修好",
-        r"测试|用例", r"构建|编译", r"检查|类型", r"通过|成功|无错误|没有错误|全绿", r"已验证|已测试|验证通过|测试过", r"已修复|已解决|修复完成|修好", r"没有通过|未|不|失败|应该|如果|除了|之前|需要|将"
-    ),
-    "Japanese": Words(
-        "通 パス 成功 合格 エラー グリーン 検証 確認 修正 直し 解決",
-        r"テスト", r"ビルド|コンパイル", r"リント|lint|型チェック", r"通り|通っ|パス|成功|合格|エラーなし|グリーン", r"検証済み|検証しました|確認済み|確認しました|動作確認", r"修正しました|修正済み|直しました|解決しました", r"ません|ない|失敗|はず|もし|場合|除き|前に|必要"
-    ),
-    "Korean": Words(
-        "통과 성공 오류 검증 확인 수정 해결",
-        r"테스트", r"빌드|컴파일", r"린트|타입", r"통과|성공|오류 없이", r"검증(?:했|됨|완료)|확인(?:했|됨|완료)", r"수정(?:했|됨|완료)|해결(?:했|됨)", r"않|못|실패|해야|면 |제외|전에"
-    ),
-}  # fmt: skip
-"""Each language with its words."""
-
-_FIGURES = rf"\b\d[\d,]* (?:\w+ )?(?:tests? )?(?:pass(?:ed|ing|es)?\b(?!{_OBJECT}))|\b(\d+)\s*/\s*\1 (?:tests?|pass)\w*"
+_FIGURES = rf"\b\d[\d,]* (?:\w+ )?(?:tests? )?(?:pass(?:ed|ing|es)?\b(?!{OBJECT}))|\b(\d+)\s*/\s*\1 (?:tests?|pass)\w*"
 _MARK = r"[✅✓✔]"
-_MARKED = rf"(?i)^\W*(?:\d+ |all |unit |type ?)*(?:tests?|specs?|builds?|lint(?:ing)?|(?:type ?)?check)(?: pass(?:ed|ing)?)?\W{{0,6}}{_MARK}|`[^`\n]*\b(?P<run>{_SUBJECTS})\b[^`\n]*`\W{{0,6}}{_MARK}"
+_RUN = r"(?:\d+ |all |unit |type ?)*(?:tests?|specs?|builds?|lint(?:ing)?|(?:type[- ]?)?check)(?: pass(?:ed|ing)?)?"
+_MARKED = rf"(?i)^\W*{_RUN}\W{{0,6}}{_MARK}|[|·,✅✓✔] ?{_RUN}[ :]{{0,2}}{_MARK}|`[^`\n]*\b(?P<run>{SUBJECTS})\b[^`\n]*`\W{{0,6}}{_MARK}"
 """A subject, or a command in backquotes, with a mark in a list or table."""
 _NO_FAILURES = r"(?i)\b(?:0|no|zero|without(?: any)?) (?:new |tests? )*fail(?:ed|ures?|ing)?\b"
 _ONE_CHECK = (
@@ -198,7 +29,7 @@ _ONE_CHECK = (
 )
 _CHECKS = r"(?i)\b(?:all|every) (?:\w+ ){0,3}checks?\b|\bchecks all\b|^checks\b"
 _CLAUSES = r"(?<=[.!?;])\s+|(?<=[.!?][\"”’)])\s+| · |[。！？；\n]|,? (?:but|however|although|aber|mais|pero) |\s[—–]\s(?!all |(?:also |now |both )?(?:pass|green|clean|succe))"
-_CODE = r"(?s)```.*?(?:```|\Z)|^[^\S\n]*>[^\n]*$"
+_QUOTE = r"^[^\S\n]*>[^\n]*$"
 _ASIDE = r"(?i) \((?:with|via|using|to) [^()]*\)"
 """How something ran, in parentheses."""
 _LIST_MARKS = r"^(?:[\s>*#\-•|.)(\[\]x✅✓✔☑]|\d+[.)])*"
@@ -206,51 +37,98 @@ _LIST_MARKS = r"^(?:[\s>*#\-•|.)(\[\]x✅✓✔☑]|\d+[.)])*"
 
 def claims(text: str) -> frozenset[Kind]:
     """Return what a final message claims to be true now."""
-    low = text.lower()
-    spoken = [name for name, words in LANGUAGES.items() if any(hint in low for hint in words.hints.split())]
-    if not spoken and not any(letter.isdigit() for letter in text):
+    if not may_claim(text):
         return frozenset()
-    return frozenset(kind for clause in _clauses(text) for kind in _claimed(clause, spoken))
+    spoken = spoken_in(text)
+    found, named = set[Kind](), frozenset[Kind]()
+    for clause in _clauses(text, spoken):
+        said = set(_claimed(clause, spoken))
+        found |= said or (named if _is_about_all(clause) else set())
+        named = runs_in(clause)
+    return frozenset(found)
 
 
-def _clauses(text: str) -> Iterator[str]:
-    plain = re.sub(_CODE, "\n", text, flags=re.MULTILINE)
-    for clause in re.split(_CLAUSES, plain.replace("*", "").replace("__", "")):
+def _clauses(text: str, spoken: Sequence[str]) -> Iterator[str]:
+    reports = {name: _patterns(name).report for name in spoken}
+    subject = "|".join(part.pattern for name in spoken for _, part in _patterns(name).subjects) or "(?!)"
+    subject = rf"(?:{subject})(?={PREDICATE})"
+    plain = re.sub(_QUOTE, "\n", with_reports_marked(text, reports, subject), flags=re.MULTILINE)
+    spans = list[str]()
+
+    def kept(span: re.Match[str]) -> str:
+        spans.append(span.group())
+        return f"`{len(spans) - 1}`"
+
+    for clause in re.split(_CLAUSES, re.sub(SPAN, kept, plain.replace("*", "").replace("__", ""))):
         if clause.strip() and not clause.rstrip().endswith("?"):
-            yield re.sub(_NO_FAILURES, "passed", re.sub(_SPAN, _pathless, clause)).strip()
+            yield re.sub(r"`(\d+)`", lambda span: spans[int(span[1])], clause).strip()
 
 
 def _pathless(span: re.Match[str]) -> str:
     return re.sub(_PATH, "_", span.group())
 
 
+def _runless(span: re.Match[str]) -> str:
+    return "_" if runs_in(span.group()) else span.group()
+
+
 def _claimed(clause: str, spoken: Sequence[str]) -> Iterator[Kind]:
+    named = runs_in(clause)
+    if reported := REPORTED.match(clause):
+        spoken, clause = (reported[1],), clause[reported.end() :]
+    clause = re.sub(_NO_FAILURES, "passed", re.sub(SPAN, _pathless, clause))
     words = re.sub(_ASIDE, "", re.sub(_LIST_MARKS, "", clause))
     listed = bool(re.match(r"[-*+•|]|\d+[.)]|\w+ed (?:\d|the|a|all|`|_|\w+ \w)", clause))
     found = set[Kind]()
     for name in spoken:
-        if not (parts := _patterns(name)).any.search(words) or parts.open.search(words):
+        parts = _patterns(name)
+        if not (reported or parts.any.search(words)) or parts.open.search(words):
             continue
         said = _before(parts.later, words)
+        given = parts.given.search(said)
         success = parts.success.search(said) or (name == "English" and said and re.search(_MARKED, clause))
-        found |= {kind for kind, subject in parts.subjects if success and subject.search(said)}
+        alone = reported and re.search(rf"^[^`]*$|`{PREDICATE}[^`]*$", said)
+        rest = re.sub(SPAN, "_", said) if alone and not named else ""
+        about = said if success else said[given.end() :] if given else rest
+        found |= {kind for kind, subject in parts.subjects if subject.search(about)}
         found |= {kind for kind, phrase in parts.phrases if phrase.search(said)} - ({"fixed"} if listed else set())
+        if said and (success or alone if reported else "verified" in found):
+            found |= named or (set() if found else {"verified"})
     if not found and "English" in spoken and not (english := _patterns("English")).open.search(words):
         said = _before(english.later, words)
         if re.search(_FIGURES, said):
             found.add("tests")
         elif re.search(_CHECKS, said) and english.success.search(said):
             found.add("checks")
+        elif named and english.success.search(said):
+            found |= named
         elif re.search(_ONE_CHECK, said):
             found.add("verified")
     yield from sorted(found)
 
 
+def _is_about_all(clause: str) -> bool:
+    """Return True for success without a subject, such as "Both pass.": what was named before succeeded."""
+    words = _patterns("English")
+    about = re.match(
+        rf"(?i)(?:and )?(?:both|all|they|these|it|each|everything)(?: \w+)?{PREDICATE}",
+        re.sub(words.success, "", clause),
+    )
+    return bool(
+        about and words.success.search(clause) and not words.open.search(clause) and not words.later.search(clause)
+    )
+
+
 def _before(later: re.Pattern[str], words: str) -> str:
-    """Return the parts of a clause before the first that is a condition, a plan or about another place."""
-    parts = re.split(r"(, | and )", words)
-    kept = list(takewhile(lambda part: not later.search(part), parts))
-    return "".join((*kept, *(part for part in parts[len(kept) :] if re.search(r"\blocally\b", part))))
+    """Return the parts of a clause before the first that is a condition, a plan or about another place.
+
+    A part that says `locally` begins anew.
+    """
+    kept, here = list[str](), True
+    for part in re.split(r"(, | and )", words):
+        here = re.search(r"\blocally\b", part) is not None or (here and not later.search(re.sub(SPAN, _runless, part)))
+        kept += [part] if here else []
+    return "".join(kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +137,10 @@ class _Patterns:
     open: re.Pattern[str]
     later: re.Pattern[str]
     success: re.Pattern[str]
+    report: re.Pattern[str]
+    """Words that introduce a list of runs."""
+    given: re.Pattern[str]
+    """Words that introduce runs within a clause."""
     subjects: tuple[tuple[Kind, re.Pattern[str]], ...]
     phrases: tuple[tuple[Kind, re.Pattern[str]], ...]
 
@@ -276,6 +158,8 @@ def _patterns(name: str) -> _Patterns:
         compiled(words.open),
         compiled(words.later),
         compiled(words.success),
+        compiled(f"^(?!.*(?:{words.open})).*?(?:{words.verified}|{words.report})"),
+        compiled(f"(?:{words.verified})[^`]*? (?:with|via|using|by running)\\b"),
         (("tests", compiled(words.tests)), ("build", compiled(words.build)), ("lint", compiled(words.lint))),
         (("verified", compiled(words.verified)), ("fixed", compiled(words.fixed))),
     )

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agentcli.agent.calls.call import Call, Run, Stage
-from agentcli.agent.claims import NO_RECEIPT, Receipt, claims
+from agentcli.agent.claim_words import NO_RECEIPT, Receipt, may_claim
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionPart, Unfinished
 from agentcli.agent.intent import after_answered, announces, asks, orders_change, unclear
@@ -109,12 +109,11 @@ def undone(text: str, deeds: Deeds, task: str, *, idle: bool = True, alone: bool
 
 def receipt_in(core: SessionCore, text: str) -> Receipt:
     """Return the receipt of a message with which a turn of this session ends."""
-    claimed = claims(text) if core.setup.settings.agent.receipts else None
-    if not claimed:
+    if not core.setup.settings.agent.receipts or not may_claim(text):
         return NO_RECEIPT
     from agentcli.agent.receipts import receipt_of  # it compiles patterns, and few messages claim something
 
-    return receipt_of(claimed, core)
+    return receipt_of(text, core)
 
 
 def _writes_call(text: str, task: str) -> bool:

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from agentcli.agent.check_commands import EVERY, kinds_of, language_of, language_read_by, only_shows
-from agentcli.agent.claims import Kind, claims
+from agentcli.agent.claim_words import Kind
+from agentcli.agent.claims import claims
 from agentcli.core.dataclass import dataclass
 
 
@@ -81,14 +82,15 @@ def ledger(steps: Iterable[Step]) -> Ledger:
             for kind in part.kinds:
                 figure = _figure(step.output) if kind == "tests" else ""
                 proof = Proof(part.passed, figure, part.text, language_read_by(part.words))
-                # A run without a known result does not retract what an earlier one proves.
-                if proof.passed is not None or kind not in proofs:
+                # A run without a known result retracts nothing; a failure of many checks does not say which.
+                retracts = proof.passed is False and (part.kinds != EVERY or kind == "checks")
+                if proof.passed or kind not in proofs or retracts:
                     proofs[kind] = proof
     return Ledger(proofs, edited, ran)
 
 
 _UNTESTED = re.compile(
-    r"(?i)\.(?:md|mdx|rst|txt|adoc|svg|png|jpe?g|gif|log|csv)$|(?:^|/)(?:LICENSE|CHANGELOG|AUTHORS|CODEOWNERS)[^/]*$|(?:^|/)\.(?!/)[^/]+/|(?:^|/)\.git[^/]*$|[\\/](?:Temp|tmp|scratchpad)[\\/]"
+    r"(?i)\.(?:md|mdx|rst|txt|adoc|svg|png|jpe?g|gif|log|csv)$|(?:^|/)(?:LICENSE|CHANGELOG|AUTHORS|CODEOWNERS)[^/]*$|(?:^|/)\.(?!/|config/)[^/]+/|(?:^|/)\.git[^/]*$|[\\/](?:Temp|tmp|scratchpad)[\\/]"
 )
 """Files that no check reads: texts, pictures, hidden folders."""  # fmt: skip
 
@@ -130,7 +132,10 @@ class _Part:
 
     @property
     def text(self) -> str:
-        return shlex.join(self.words)
+        """The command without redirections."""
+        words = list(self.words)
+        cut = next((at for at, word in enumerate(words) if set(word) <= set("<>&|")), len(words))
+        return shlex.join(words[: cut - 1] if words[cut - 1 : cut] in (["1"], ["2"]) else words[:cut])
 
 
 _HERE = re.compile(r"(?s)<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:\n\s*\2\b|\Z)")
@@ -164,15 +169,28 @@ def _parts(step: Step) -> Iterator[_Part]:
         # A failure that tests report beside a linter is not the linter's.
         others = tested and summary is False and "tests" not in kinds
         passed = None if others and exit is None else _verdict(exit, summary, output)
+        if passed:
+            kinds |= _kinds_of_script(output)
         # Tests that fail were built.
-        failing = passed is False and summary is False and "tests" in kinds and kinds != EVERY
-        yield _Part(words, kinds - {"build"} if failing else kinds, passed, edits)
+        failing = passed is False and summary is False and "tests" in kinds and words[0] != "gh"
+        yield _Part(words, kinds & {"tests", "checks"} if failing else kinds, passed, edits)
     summary = _summary(step.output)
     if not any(kinds_of(words) or _by_hook(words, step.output) for words, _ in found) and summary is not None:
         if words_of_run := [words for words, _ in found if not only_shows(words)]:
             yield _Part(words_of_run[0], frozenset({"tests", "checks"}), summary)
         elif _TEST_SUMMARY.search(step.output) and found:
             yield _Part(found[0][0], frozenset({"tests", "checks"}), summary)
+
+
+_SCRIPT = re.compile(r"(?m)^(?:\[[\w:.-]+\] )?[>$] (.+)$")
+"""A command of a script, as npm, yarn, pnpm, bun and mise show it before they run it."""
+
+
+def _kinds_of_script(output: str) -> frozenset[Kind]:
+    """Return the kinds of checks that a script shows that it ran."""
+    return frozenset(
+        kind for line in _SCRIPT.findall(output) for words, _ in _commands(line) for kind in kinds_of(words)
+    )
 
 
 _PIPE_CLOSED = 141

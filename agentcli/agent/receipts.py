@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from agentcli.agent.claims import NO_RECEIPT, Kind, Receipt, claims
+from agentcli.agent.claim_words import NO_RECEIPT, Kind, Receipt
+from agentcli.agent.claims import claims
 from agentcli.agent.comment_edits import changes_only_comments
 from agentcli.agent.core import SessionCore
 from agentcli.agent.proof import Ledger, Proof, Step, ledger
@@ -22,8 +23,11 @@ _NAMES = {"tests": "tests pass", "build": "it builds", "lint": "lint is clean", 
 _PATCHED = re.compile(r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$")
 
 
-def receipt_of(claimed: frozenset[Kind], core: SessionCore) -> Receipt:
-    """Return the receipt of a message that claims this at the end of a turn of this session."""
+def receipt_of(text: str, core: SessionCore) -> Receipt:
+    """Return the receipt of a message at the end of a turn of this session."""
+    claimed = claims(text)
+    if not claimed:
+        return NO_RECEIPT
     history = core.journal.history
     found = judged(claimed, list(steps(history.deeds, core.traits, core.ctx.cwd)))
     newest = history.compaction.body if history.compaction is not None else None
@@ -102,16 +106,16 @@ def judged(claimed: frozenset[Kind], steps: Sequence[Step]) -> Receipt:
     found = ledger(steps)
     if claimed <= {"verified", "fixed"}:
         return _of_word(claimed, found)
-    shown, open_ = list[str](), dict[Kind, str]()
+    shown, open_ = list[str](), list[tuple[str, str]]()
     for kind in sorted(claimed - {"verified", "fixed"}):
         proof = found.proofs.get(kind)
         if proof is not None and proof.passed:
             shown.append(_shown(kind, proof, found))
         else:
-            open_[kind] = _missing(kind, proof, found)
+            open_.append(_missing(kind, proof, found))
     if open_:
-        said = next(iter(open_.values()))
-        return Receipt(False, f"! {said}", f"Your message {said[0].lower()}{said[1:]}", edited=found.edited)
+        said, ask = open_[0]
+        return Receipt(False, f"! {said}: {ask}", f"Your message {said[0].lower()}{said[1:]}", edited=found.edited)
     return Receipt(True, " · ".join(dict.fromkeys(shown)))
 
 
@@ -122,7 +126,7 @@ def _of_word(claimed: frozenset[Kind], found: Ledger) -> Receipt:
     if found.ran:
         return Receipt(True, "")
     word = "it was verified" if "verified" in claimed else "it is fixed"
-    line = f"! Says that {word}; nothing ran since {found.edited} changed"
+    line = f"! Says that {word}; nothing ran since {found.edited} changed: ask for proof"
     claim = f"Your message says that {word}; nothing ran since {found.edited} changed" if "verified" in claimed else ""
     return Receipt(False, line, claim, edited=found.edited)
 
@@ -133,9 +137,18 @@ def _shown(kind: Kind, proof: Proof, found: Ledger) -> str:
     return f"{name}: {what}{', after the last edit' if found.edited else ''}"
 
 
-def _missing(kind: Kind, proof: Proof | None, found: Ledger) -> str:
+def _missing(kind: Kind, proof: Proof | None, found: Ledger) -> tuple[str, str]:
+    """Return what a message says without proof, and what to ask for."""
     says = f"Says the {_NAMES[kind]}" if kind in ("tests", "checks") else f"Says {_NAMES[kind]}"
     if proof is None:
         since = f" since {found.edited} changed" if found.edited else " in this session"
-        return f"{says}; none ran{since}" if kind in ("tests", "checks") else f"{says}; nothing showed it{since}"
-    return f"{says}; the last run failed" if proof.passed is False else f"{says}; the last run did not show it"
+        missing = f"none ran{since}" if kind in ("tests", "checks") else f"nothing showed it{since}"
+        return f"{says}; {missing}", "ask for a run"
+    run = f"the last run ({proof.command[:_LONGEST]})"
+    if proof.passed is False:
+        return f"{says}; {run} failed", "ask for a fix"
+    return f"{says}; {run} did not show it", "ask for a run that does"
+
+
+_LONGEST = 60
+"""Characters of a command in a line."""

@@ -27,45 +27,53 @@ RED = Step("pytest -q", 1, "1 failed, 13 passed in 0.1s")
     ("text", "steps", "verified", "line"),
     [
         ("All tests pass.", [EDIT, GREEN], True, "Tests: 14 passed, after the last edit"),
-        ("All tests pass.", [GREEN, EDIT], False, "! Says the tests pass; none ran since src/cart.py changed"),
+        ("All tests pass.", [GREEN, EDIT], False, "! Says the tests pass; none ran since src/cart.py changed: ask for a run"),
         ("All tests pass.", [GREEN, EDIT, GREEN, DOCS], True, "Tests: 14 passed, after the last edit"),
-        ("All tests pass.", [EDIT, RED], False, "! Says the tests pass; the last run failed"),
+        ("All tests pass.", [EDIT, RED], False, "! Says the tests pass; the last run (pytest -q) failed: ask for a fix"),
         ("All tests pass.", [EDIT, RED, GREEN], True, "Tests: 14 passed, after the last edit"),
-        ("All tests pass.", [], False, "! Says the tests pass; none ran in this session"),
-        ("All tests pass.", [EDIT, Step("pytest | tail -3", 0, "sh: pytest: command not found", (127, 0))], False, "! Says the tests pass; the last run failed"),
+        ("All tests pass.", [], False, "! Says the tests pass; none ran in this session: ask for a run"),
+        ("All tests pass.", [EDIT, Step("pytest | tail -3", 0, "sh: pytest: command not found", (127, 0))], False, "! Says the tests pass; the last run (pytest) failed: ask for a fix"),
         ("All tests pass.", [EDIT, Step("pytest | tail -1", 0, "14 passed", (0, 0))], True, "Tests: 14 passed, after the last edit"),
-        ("All tests pass.", [EDIT, Step("pytest || true", 0, "1 failed, 2 passed")], False, "! Says the tests pass; the last run failed"),
-        ("All tests pass.", [EDIT, Step("pytest; echo done", 0, "sh: pytest: command not found\ndone")], False, "! Says the tests pass; the last run failed"),
-        ("All tests pass.", [EDIT, Step("pytest", 0, "collected 0 items")], False, "! Says the tests pass; the last run did not show it"),
-        ("All tests pass.", [EDIT, Step("cat > a.py <<'E'\npytest\nE", 0)], False, "! Says the tests pass; none ran since a.py changed"),
-        ("All tests pass.", [EDIT, Step("pytest && sed -i s/a/b/ src/x.py", 0, "3 passed")], False, "! Says the tests pass; none ran since src/x.py changed"),
+        ("All tests pass.", [EDIT, Step("pytest || true", 0, "1 failed, 2 passed")], False, "! Says the tests pass; the last run (pytest) failed: ask for a fix"),
+        ("All tests pass.", [EDIT, Step("pytest; echo done", 0, "sh: pytest: command not found\ndone")], False, "! Says the tests pass; the last run (pytest) failed: ask for a fix"),
+        ("All tests pass.", [EDIT, Step("pytest", 0, "collected 0 items")], False, "! Says the tests pass; the last run (pytest) did not show it: ask for a run that does"),
+        ("All tests pass.", [EDIT, Step("cat > a.py <<'E'\npytest\nE", 0)], False, "! Says the tests pass; none ran since a.py changed: ask for a run"),
+        ("All tests pass.", [EDIT, Step("pytest && sed -i s/a/b/ src/x.py", 0, "3 passed")], False, "! Says the tests pass; none ran since src/x.py changed: ask for a run"),
         ("All tests pass.", [EDIT, Step("git commit -m x", 0, "husky\n 3 pass\n 0 fail")], True, "Tests: 3 passed, after the last edit"),
         ("All tests pass.", [EDIT, Step(output="All tests pass.", told=True)], True, "Tests: as reported, after the last edit"),
-        ("Lint is clean.", [EDIT, GREEN], False, "! Says lint is clean; nothing showed it since src/cart.py changed"),
-        ("Fixed.", [EDIT], False, "! Says that it is fixed; nothing ran since src/cart.py changed"),
+        ("Lint is clean.", [EDIT, GREEN], False, "! Says lint is clean; nothing showed it since src/cart.py changed: ask for a run"),
+        ("Fixed.", [EDIT], False, "! Says that it is fixed; nothing ran since src/cart.py changed: ask for proof"),
         ("Fixed.", [EDIT, Step("python cart.py", 0)], True, ""),
-        ("Verified.", [EDIT, Step(ran=False)], False, "! Says that it was verified; nothing ran since src/cart.py changed"),
-        ("`golangci-lint run` — all clean.", [EDIT], False, "! Says lint is clean; nothing showed it since src/cart.py changed"),
-        ("Lint is clean.", [EDIT, Step("go vet ./... ; go test ./x | tail -3", 0, "FAIL\nFAIL x 0.1s")], False, "! Says lint is clean; the last run did not show it"),
-        ("All tests pass, and the PR is updated.", [EDIT], False, "! Says the tests pass; none ran since src/cart.py changed"),
+        ("Verified.", [EDIT, Step(ran=False)], False, "! Says that it was verified; nothing ran since src/cart.py changed: ask for proof"),
+        ("`golangci-lint run` — all clean.", [EDIT], False, "! Says lint is clean; nothing showed it since src/cart.py changed: ask for a run"),
+        ("Lint is clean.", [EDIT, Step("go vet ./... ; go test ./x | tail -3", 0, "FAIL\nFAIL x 0.1s")], False, "! Says lint is clean; the last run (go vet ./...) did not show it: ask for a run that does"),
+        ("All tests pass, and the PR is updated.", [EDIT], False, "! Says the tests pass; none ran since src/cart.py changed: ask for a run"),
         ("Once you merge, all tests pass.", [EDIT], None, ""),
         ("3/4 tests passed.", [EDIT], None, ""),
-        ("> Round the cart\n\nAll tests pass.", [EDIT], False, "! Says the tests pass; none ran since src/cart.py changed"),
-        ("`go test ./...` passes.", [EDIT], False, "! Says the tests pass; none ran since src/cart.py changed"),
-        ("- Tests — also passed", [EDIT], False, "! Says the tests pass; none ran since src/cart.py changed"),
+        ("> Round the cart\n\nAll tests pass.", [EDIT], False, "! Says the tests pass; none ran since src/cart.py changed: ask for a run"),
+        ("`go test ./...` passes.", [EDIT], False, "! Says the tests pass; none ran since src/cart.py changed: ask for a run"),
+        ("- Tests — also passed", [EDIT], False, "! Says the tests pass; none ran since src/cart.py changed: ask for a run"),
         ("The build passes.", [EDIT, Step("go build", 0), Step("go test ./x", 1, "FAIL x 0.1s")], True, "Build: passed, after the last edit"),
         ("All tests pass.", [EDIT, GREEN, Step("cd /tmp/x && echo > a.json", 0)], True, "Tests: 14 passed, after the last edit"),
         ("All tests pass.", [EDIT, GREEN, Step(edited="src/cart.py", comments_only=True)], True, "Tests: 14 passed, after the last edit"),
-        ("Lint is clean.", [EDIT, Step("ruff check", 0), Step(edited="a.py", comments_only=True)], False, "! Says lint is clean; nothing showed it since a.py changed"),
+        ("Lint is clean.", [EDIT, Step("ruff check", 0), Step(edited="a.py", comments_only=True)], False, "! Says lint is clean; nothing showed it since a.py changed: ask for a run"),
         ("Lint is clean.", [EDIT, Step("cargo clippy", 0), Step(edited="tool.py")], True, "Lint: passed, after the last edit"),
-        ("Lint is clean.", [EDIT, Step("make lint", 0), Step(edited="tool.py")], False, "! Says lint is clean; nothing showed it since tool.py changed"),
+        ("Lint is clean.", [EDIT, Step("make lint", 0), Step(edited="tool.py")], False, "! Says lint is clean; nothing showed it since tool.py changed: ask for a run"),
         ("All tests pass.", [EDIT, GREEN, Step(edited="plan/1.md"), Step(edited="plan/status.yaml")], True, "Tests: 14 passed, after the last edit"),
-        ("All tests pass.", [Step(edited="src/a.md"), EDIT, GREEN, Step(edited="src/data.yaml")], False, "! Says the tests pass; none ran since src/data.yaml changed"),
-        ("All tests pass.", [EDIT, Step("gh pr checks 7 | head", 0, "test (linux)\tpending\t0")], False, "! Says the tests pass; the last run did not show it"),
+        ("All tests pass.", [Step(edited="src/a.md"), EDIT, GREEN, Step(edited="src/data.yaml")], False, "! Says the tests pass; none ran since src/data.yaml changed: ask for a run"),
+        ("All tests pass.", [EDIT, Step("gh pr checks 7 | head", 0, "test (linux)\tpending\t0")], False, "! Says the tests pass; the last run (gh pr checks 7) did not show it: ask for a run that does"),
         ("All tests pass.", [EDIT, Step("go test ./... | grep FAIL; echo 'no FAIL above'", 0, "no FAIL above")], True, "Tests: passed, after the last edit"),
         ("The build passes.", [EDIT, Step("go build | head; echo '== run'; ./tool | head", 0, "== run\nError: no terminal")], True, "Build: passed, after the last edit"),
         ("Lint is clean.", [EDIT, Step("ruff check | tail -1; go test | grep -v ok; echo \"exit: $?\"", 0, "0 issues.\nexit: 1")], True, "Lint: passed, after the last edit"),
         ("All tests pass.", [EDIT, GREEN, Step(edited=".gitignore")], True, "Tests: 14 passed, after the last edit"),
+        ("Lint is clean.", [EDIT, Step("npm test", 0, "> shop@1.0.0 pretest\n> eslint src\n\n> shop@1.0.0 test\n> vitest\n 3 passed")], True, "Lint: passed, after the last edit"),
+        ("All tests pass.", [EDIT, Step("cargo check", 0)], False, "! Says the tests pass; none ran since src/cart.py changed: ask for a run"),
+        ("All tests pass.", [EDIT, Step("npm run check-types", 0)], False, "! Says the tests pass; none ran since src/cart.py changed: ask for a run"),
+        ("Formatting is clean.", [EDIT, Step("oxfmt --check src 2>&1 | tail -1", 0, "Finished in 4 ms")], True, "Lint: passed, after the last edit"),
+        ("All tests pass locally.", [EDIT, GREEN, Step("gh run watch 7 --exit-status", 1, "X windows")], True, "Tests: 14 passed, after the last edit"),
+        ("All tests pass.", [EDIT, GREEN, Step("make check", 1, "2 failed, 12 passed")], False, "! Says the tests pass; the last run (make check) failed: ask for a fix"),
+        ("All tests pass.", [EDIT, GREEN, Step("make check", 1, "shellcheck: run.sh:3")], True, "Tests: 14 passed, after the last edit"),
+        ("All checks pass.", [EDIT, GREEN, Step("make check", 1, "shellcheck: run.sh:3")], False, "! Says the checks pass; the last run (make check) failed: ask for a fix"),
         ("Fixed.", [DOCS], None, ""),
         ("I changed the cart.", [EDIT], None, ""),
     ],
@@ -118,7 +126,7 @@ def ending(
 def test_a_run_without_a_person_is_reminded_once_and_told_as_unverified(tmp_path: Path) -> None:
     end, told, reminders = ending(tmp_path, say("", WRITE), WRONG, WRONG)
     assert (end.ending, end.verified) == ("done", False)
-    assert told == ["! Says the tests pass; none ran since cart.py changed"]
+    assert told == ["! Says the tests pass; none ran since cart.py changed: ask for a run"]
     assert reminders == [
         "Your message says the tests pass; none ran since cart.py changed. Run it now, or say plainly that it was not run, or that it "
         "fails. Only your last message is read: repeat in it what is needed of this one."
@@ -132,7 +140,11 @@ def test_a_reminder_that_helps_makes_the_end_a_verified_one(tmp_path: Path) -> N
 
 def test_a_person_sees_one_line_and_the_model_is_not_reminded(tmp_path: Path) -> None:
     end, told, reminders = ending(tmp_path, say("", WRITE), WRONG, attended=True)
-    assert (end.verified, told, reminders) == (False, ["! Says the tests pass; none ran since cart.py changed"], [])
+    assert (end.verified, told, reminders) == (
+        False,
+        ["! Says the tests pass; none ran since cart.py changed: ask for a run"],
+        [],
+    )
     end, told, reminders = ending(tmp_path, say("", WRITE), say("", RUN), WRONG, attended=True)
     assert (end.verified, told, reminders) == (True, ["Tests: 14 passed, after the last edit"], [])
 

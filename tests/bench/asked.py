@@ -28,7 +28,7 @@ from agentcli.core.message import ToolCall
 from agentcli.permissions.decide import Decision, decide
 from agentcli.permissions.network.hosts import Hosts, hosts_in
 from agentcli.permissions.paths import UndoCover, Workspace
-from agentcli.permissions.rules import Rules, paths_shown, proposed_rules
+from agentcli.permissions.rules import Rules, parse_rules, paths_shown, proposed_rules
 from agentcli.permissions.sandbox.visible import visible
 from agentcli.permissions.shell.programs.known_programs import uses_network
 from agentcli.permissions.shell.syntax.parse import contents, runs

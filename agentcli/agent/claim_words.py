@@ -1,0 +1,191 @@
+"""Words of claims that a run can prove, and the receipt of a message: loaded with every session."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from agentcli.core.dataclass import dataclass
+
+Kind = Literal["tests", "build", "lint", "checks", "verified", "fixed"]
+"""Subject of a claim; `checks` are checks without a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Words of one language.
+
+    The other fields are patterns for the subjects, their success, one-phrase claims, and retractions.
+    """
+
+    hints: str
+    """Words; every text with a claim contains one of them."""
+    tests: str
+    build: str
+    lint: str
+    success: str
+    verified: str
+    fixed: str
+    open: str
+    """Words that retract every claim of their clause."""
+    report: str = r"(?!)"
+    """Nouns that introduce a list of runs, beside those of `verified`."""
+    later: str = r"(?!)"
+    """Words that retract what their part of the clause says, and what follows: a condition, a plan, another place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Verdict on a final message: None if it claims nothing that a run proves. `line` is for the person."""
+
+    verified: bool | None = None
+    line: str = ""
+    claim: str = ""
+    """The unproven claim, for the model; empty if it needs no command, such as that something is fixed."""
+    edited: str = ""
+    """The file that changed last."""
+
+
+NO_RECEIPT = Receipt()
+
+
+SUBJECTS = r"(?:\w+[- ])?(?:builds?|compile|tests?|lint\w*|runs?|suites?|type-?checks?|checks?|CI)"
+OBJECT = rf" (?:`(?![^`]*\b{SUBJECTS}\b)|_|--|an?\b|the\b(?![^.,;()]*\b(?:suites?|tests|checks|linters?)\b)|to\b|it\b|them\b|its\b|their\b|your\b|this\b|that\b|(?-i:[A-Z])\w+ \w)"
+"""What is passed on: `passes the flag to it` says nothing of tests."""
+_OF_ITS_OWN = r"suites?|cases|runs?|results?|commands?|files?|jobs?|targets?|pass\w*|is|was|are|now|still|also|all|both|green|clean|just|has|completed|finished|ran|succe\w+|in|of|for|at|on|with|after|and|or|locally|–|—"
+"""Words after `test` that leave it the subject. With any other it is a name, such as a test client."""
+PREDICATE = rf"[^\w`]*(?:$|[.,;:!?()|—–✅✓✔🎉-]|(?:and|or|on|for|in|with|across|after|at|again|now|too|as|by|under|via|through|from|per|both|but|so|locally|everywhere|throughout|since|without|except|{SUBJECTS})\b)"
+"""What may follow `clean` or `green` if a run is: the end of its part, or a run.
+
+Another noun may not.
+"""
+LANGUAGES = {
+    "English": Words(
+        "test pass green clean success verif validat fixed resolved works error issue lint build compil check",
+        rf"\b(?:tests|specs|suites?|e2e|pytest|vitest|jest|test(?=\W*$|\W*[^\w\s]| (?:_|[\w:-]+`|(?:{_OF_ITS_OWN})\b))|spec(?= (?:{_OF_ITS_OWN})\b))\b(?!-)",
+        r"\b(?:builds?|compil(?:es?|ed|ation)|bundles)\b(?![- ]time)",
+        rf"\b(?:lint(?=\W*$|\W*[^\w\s]| (?:_|[\w:-]+`|(?:{_OF_ITS_OWN}|already|reports?|issues|errors|warnings|checks)\b))|lint(?:er|ers|ed|ing|s)|eslint|ruff|mypy|pyright|clippy|vet|type[- ]?check(?:s|er|ing)?|(?:type|TS)[- ]errors?|types|typescript|tsc|format(?:ting)?|prettier)\b",
+        rf"(?<!-)\b(?:(?:(?<!(?<!continue )(?<!continues )to )pass|passes|passed|(?<!for )(?<!by )(?<!of )passing)(?!{OBJECT})|(?:green|clean|(?<!\ba )(?<!\bevery )successful)(?={PREDICATE})|cleanly|succeeds?|succeeded|(?<!\ba )success|successfully(?={PREDICATE}| (?:built|compiled|passed|ran|run|completed|finished|executed)\b)|OK|no (?:new |lint(?:er)? |type |compile |build )*(?:errors|issues|warnings|problems|findings)|"
+        r"(?:without|zero|0) (?:any |lint )?(?:errors|issues|warnings|failures))\b",
+        r"\bI(?:['’]ve| have)? (?:also )?(?:\w+ly )?(?:verified|validated|tested)\b|(?:^|, |\b(?:and|all|fully|now|been|is|are|was|were|\w+ly) )(?:verified|tested)\b(?! (?:by|with) (?:you|hand))|(?:^|, |\band |ly )validated\b",
+        r"^(?:(?:all|it|this|that|now|everything)(?: is| are|['’]s) )?(?:now )?(?:fixed|resolved)(?=[.!,;: ]|$)|\b(?:is|are|has been|have been) (?:now )?(?:fixed|resolved)\b|\bnow works\b|\bworks (?:now|again|correctly|as expected)\b",
+        r"n['’]t\b|\b(?:not|never|cannot|except|(?<!\bthe )(?<!\bpreviously )fail(?:s|ed|ing|ures?)?|broken|errors? (?:in|remain)|skipped|unverified|untested|pre-existing|previously|baseline|(?<!no )remain(?:s|ing)?|"
+        r"were already|no (?:(?!(?:and|all|errors?|issues?|warnings?)\b)[\w`-]+ ){0,6}(?:tests?|specs?)|(?:makes|making|lets|letting) (?:\w+ ){0,3}tests?|(?<!each )(?<!every )one|some|most|half|given|test plan|verify that|tests? that|expect\w*)\b|\b(\d+)\s*/\s*(?!\1\b)\d+ tests?\b",
+        r"\b(?:verification|validation)\b|\b(?:checks?|tests?|commands?) (?:\w+ )?(?:run|ran|passed|executed|performed)\b",
+        r"\b(?:should|would|will|['’]ll|could|might|must|need(?:s|ed)? to|to (?:make|get|see|check|confirm|verify)|ensures?|make sure|until|once|when(?:ever)?|if|unless|before|so that|so the|want|let me|"
+        r"waiting|(?<!\bby )running|pending|todo|(?<![:.\-])CI|(?:pipelines?|workflows?|jobs?|agents?)(?! tests?\b)|GitHub|PR|criteri\w+)\b",
+    ),
+    "German": Words(
+        "besteh bestanden grün laufen erfolg sauber fehler geprüft verifiziert getestet behoben repariert funktioniert durchgelaufen",
+        r"\b(?:\w*tests?|testsuite)\b",
+        r"\b(?:build|kompiliert|übersetzt|baut)\b",
+        r"\b(?:lint\w*|typprüfung|formatierung)\b",
+        r"\b(?:bestehen|bestanden|grün|laufen durch|laufen fehlerfrei|erfolgreich|sauber|fehlerfrei|ohne fehler|durchgelaufen)\b",
+        r"\b(?:geprüft|überprüft|verifiziert|getestet)\b",
+        r"\b(?:behoben|repariert|funktioniert (?:jetzt|nun|wieder))\b",
+        r"\b(?:nicht|kein\w*|außer|fehlgeschlagen|schlägt|schlagen|sollte\w*|würde\w*|wird|werden|wenn|falls|sobald|bevor|bis|damit|müssen|muss)\b",
+    ),
+    "French": Words(
+        "passent passe réussi vert succès erreur propre vérifi testé corrigé réparé fonctionne",
+        r"\btests?\b",
+        r"\b(?:build|compil\w+|construction)\b",
+        r"\b(?:lint\w*|typage|formatage)\b",
+        r"\b(?:passent|passe|passés|réussi\w*|au vert|succès|sans erreurs?|propre)\b",
+        r"\b(?:vérifié\w*|testé\w*)\b",
+        r"\b(?:corrigé\w*|réparé\w*|fonctionne (?:maintenant|à nouveau))\b",
+        r"\b(?:ne|n['’]|pas|sauf|échou\w+|devrai\w+|seront|sera|si|quand|lorsque|avant|pour que|afin|doit|doivent)\b",
+    ),
+    "Spanish": Words(
+        "pasan pasa éxito correctamente errores verde limpio verificad comprobad probad corregid arreglad solucionad funciona",
+        r"\b(?:tests?|pruebas)\b",
+        r"\b(?:build|compila\w*|compilación)\b",
+        r"\b(?:lint\w*|linter|tipos|formato)\b",
+        r"\b(?:pasan|pasa|pasaron|pasado|en verde|éxito|correctamente|sin errores|limpio)\b",
+        r"\b(?:verificad\w+|comprobad\w+|probad\w+|he (?:verificado|comprobado|probado))\b",
+        r"\b(?:corregid\w+|arreglad\w+|solucionad\w+|ya funciona|funciona ahora)\b",
+        r"\b(?:no|excepto|salvo|fall\w+|debería\w*|si|cuando|antes|hasta|para que|debe\w*|pasarán)\b",
+    ),
+    "Portuguese": Words(
+        "passam passa sucesso erros verde limpo verificad testad corrigid consertad resolvid funciona",
+        r"\b(?:testes?)\b",
+        r"\b(?:build|compila\w*|compilação)\b",
+        r"\b(?:lint\w*|tipos|formatação)\b",
+        r"\b(?:passam|passa|passaram|passando|verde|sucesso|sem erros|limpo)\b",
+        r"\b(?:verificad\w+|testad\w+)\b",
+        r"\b(?:corrigid\w+|consertad\w+|resolvid\w+|agora funciona)\b",
+        r"\b(?:não|exceto|falh\w+|deve\w*|se|quando|antes|até|para que)\b",
+    ),
+    "Italian": Words(
+        "passano superati verd successo errori pulito verificat testat corrett risolt funziona",
+        r"\btest\b",
+        r"\b(?:build|compila\w*)\b",
+        r"\b(?:lint\w*|tipi|formattazione)\b",
+        r"\b(?:passano|passa|passati|superati|verdi?|successo|senza errori|pulito)\b",
+        r"\b(?:verificat[oaie]|testat[oaie])\b",
+        r"\b(?:corrett[oaie]|risolt\w+|ora funziona)\b",
+        r"\b(?:non|tranne|fallisc\w+|fallit\w+|dovrebbe\w*|se|quando|prima|finché|affinché|deve|devono)\b",
+    ),
+    "Dutch": Words(
+        "slagen geslaagd groen zonder succesvol geverifieerd getest gecontroleerd opgelost gerepareerd werkt",
+        r"\btests?\b",
+        r"\b(?:build|compileert)\b",
+        r"\b(?:lint\w*|typecontrole)\b",
+        r"\b(?:slagen|geslaagd|groen|zonder fouten|succesvol)\b",
+        r"\b(?:geverifieerd|getest|gecontroleerd)\b",
+        r"\b(?:opgelost|gerepareerd|werkt (?:nu|weer))\b",
+        r"\b(?:niet|geen|behalve|faalt|falen|zou|als|wanneer|voordat|totdat|moet|moeten)\b",
+    ),
+    "Polish": Words(
+        "przechodzą przeszły zaliczone zielone pomyślnie bez zweryfikowan przetestowan sprawdzon naprawion poprawion działa",
+        r"\btest(?:y|ów)?\b",
+        r"\b(?:build|kompiluje|kompilacja)\b",
+        r"\blint\w*\b",
+        r"\b(?:przechodzą|przeszły|zaliczone|zielone|pomyślnie|bez błędów)\b",
+        r"\b(?:zweryfikowan\w+|przetestowan\w+|sprawdzon\w+)\b",
+        r"\b(?:naprawion\w+|poprawion\w+|teraz działa)\b",
+        r"\b(?:nie|oprócz|powinn\w+|jeśli|gdy|zanim|aby|musi|muszą)\b",
+    ),
+    "Russian": Words(
+        "проход прош пройден успешно зелён ошибок чисто проверен проверил протестирован исправлен починен работает",
+        r"\bтест(?:ы|ов)?\b",
+        r"\b(?:сборка|собирается|компилируется|компиляция)\b",
+        r"\b(?:линт\w*|типы|проверка типов)\b",
+        r"\b(?:проходят|прошли|пройдены|успешно|зелёные|без ошибок|чисто|проходит|прошла)\b",
+        r"\b(?:проверено|проверил\w*|протестирован\w*)\b",
+        r"\b(?:исправлен\w*|починен\w*|теперь работает)\b",
+        r"\b(?:не|кроме|должн\w+|если|когда|прежде|чтобы|будут|будет)\b",
+    ),
+    "Turkish": Words(
+        "geçi geçti başar hatasız yeşil doğrula test düzelt çalışıyor",
+        r"\btestler\w*\b",
+        r"\b(?:derleme|derleniyor|build)\b",
+        r"\blint\w*\b",
+        r"\b(?:geçiyor|geçti|başarılı|başarıyla|hatasız|yeşil)\b",
+        r"\b(?:doğrulandı|doğruladım|test edildi|test ettim)\b",
+        r"\b(?:düzeltildi|düzelttim|artık çalışıyor)\b",
+        r"\b(?:değil|hariç|başarısız|geçmiyor|gerekir|eğer|önce|için)\b",
+    ),
+    "Chinese": Words(
+        "通过 成功 错误 全绿 验证 测试 修复 解决 修好",
+        r"测试|用例", r"构建|编译", r"检查|类型", r"通过|成功|无错误|没有错误|全绿", r"已验证|已测试|验证通过|测试过", r"已修复|已解决|修复完成|修好", r"没有通过|未|不|失败|应该|如果|除了|之前|需要|将"
+    ),
+    "Japanese": Words(
+        "通 パス 成功 合格 エラー グリーン 検証 確認 修正 直し 解決",
+        r"テスト", r"ビルド|コンパイル", r"リント|lint|型チェック", r"通り|通っ|通過|パス|成功|合格|正常|エラーなし|グリーン", r"検証済み|検証しました|確認済み|確認しました|動作確認", r"修正しました|修正済み|直しました|解決しました", r"ません|ない|失敗|はず|もし|場合|除き|前に|必要"
+    ),
+    "Korean": Words(
+        "통과 성공 오류 검증 확인 수정 해결",
+        r"테스트", r"빌드|컴파일", r"린트|타입", r"통과|성공|오류 없이", r"검증(?:했|됨|완료)|확인(?:했|됨|완료)", r"수정(?:했|됨|완료)|해결(?:했|됨)", r"않|못|실패|해야|면 |제외|전에"
+    ),
+}  # fmt: skip
+"""Each language with its words."""
+
+
+def spoken_in(text: str) -> list[str]:
+    """Return the languages whose words a text may use for a claim."""
+    low = text.lower()
+    return [name for name, words in LANGUAGES.items() if any(hint in low for hint in words.hints.split())]
+
+
+def may_claim(text: str) -> bool:
+    """Return False for a text without any word or digit of a claim."""
+    return bool(spoken_in(text)) or any(letter.isdigit() for letter in text)

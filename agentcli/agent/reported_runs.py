@@ -1,0 +1,93 @@
+"""Runs that a message reports by their names, such as commands in a list below `Verified with:`."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+
+from agentcli.agent.check_commands import named_kinds
+from agentcli.agent.claim_words import Kind
+
+SPAN = r"`[^`\n]+`"
+REPORTED = re.compile(r"\x02(.*?)\x02")
+"""Mark before an item of a list of runs, with the language of the words above it."""
+_FENCE = re.compile(r"\s*(?:```|~~~)")
+_ITEM = re.compile(rf"\s*(?:(?:[-*+•|]|\d+[.)])[\s|]|{SPAN}|$)")
+_NAMED = rf"(?i)[\s*+•|.)\[\]x✅✓✔☑\d-]*(?:(?:re-?)?(?:ran )?{SPAN}|[\d,]+ \w|(?:[\w/-]+ ){{0,3}}(?:%s))"
+_MARKS = "\\s>*#_•|+-"
+_HEAD = re.compile(rf"(?:\s*\d+[.)])?[{_MARKS}]*((?:[\w'’ ,-]|{SPAN})+?)(?:\*\*|__)?(?::(?:\*\*|__)?(.*)| *$)")
+_HEADING = re.compile(r"\s*(?:#|\*\*|__)")
+_PLAN = re.compile(r"(?im)^\s*#.*\bplan\b|<\w*plan>")
+_PLANNED = re.compile(r"(?i)\b(?:plan|steps?|how|to|next|suggested|recommended|manual\w*|you|your)\b")
+_COMMAND = re.compile(r"(?!//)[a-z\d./~$@({_]|[A-Z]\w*=")
+_MOST_WORDS = 8
+"""Words of the longest line that introduces a list of runs."""
+
+
+def with_reports_marked(text: str, reports: Mapping[str, re.Pattern[str]], subject: str) -> str:
+    """Return a text with a mark before each run in a list that words of `reports` introduce.
+
+    Such a list stands behind their colon, below their line, or in a block of code below it. All other blocks of code are
+    left out. `reports` has the words of each language, `subject` is a pattern for what a run checks.
+    """
+    kept, listing, fenced = list[str](), "", False
+    named = re.compile(_NAMED % subject)
+    planned = _PLAN.search(text) is not None
+    for line in text.splitlines():
+        if _FENCE.match(line):
+            fenced = not fenced
+        elif fenced:
+            kept += [_marked(listing, f"`{line.strip()}`")] if listing and line.strip() else []
+        elif not planned and (head := _head(line, reports)):
+            listing, rest = head
+            kept += [line[: line.rindex(rest)], _marked(listing, rest)] if rest and named.match(rest) else [line]
+            listing = "" if rest else listing
+        elif listing and _ITEM.match(line):
+            kept.append(_marked(listing, line) if named.match(line) else line)
+        else:
+            listing = ""
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def _head(line: str, reports: Mapping[str, re.Pattern[str]]) -> tuple[str, str] | None:
+    """Return the language of a line that introduces a list of runs, and what follows its colon."""
+    last = re.split(r"(?<=[.!?])\s+", line)[-1]
+    found = _HEAD.match(last if last.endswith(":") else line)
+    if found is None or (found[2] is None and not _HEADING.match(line)):
+        return None
+    if len(found[1].split()) > _MOST_WORDS or _PLANNED.search(found[1]):
+        return None
+    language = next((name for name, report in reports.items() if report.search(found[1])), "")
+    return (language, (found[2] or "").strip()) if language else None
+
+
+def _marked(language: str, item: str) -> str:
+    return f"\x02{language}\x02{item}"
+
+
+def runs_in(clause: str) -> frozenset[Kind]:
+    """Return the kinds of checks that the commands in backquotes run."""
+    spans = (span.strip("`$ ") for span in re.findall(SPAN, clause))
+    return frozenset(kind for span in spans if _COMMAND.match(span) for kind in _kinds(span))
+
+
+def _kinds(command: str) -> Iterator[Kind]:
+    for part in re.split(r"&&|\|\||[;|\n]", command):
+        try:
+            words = shlex.split(part)
+        except ValueError:
+            words = part.split()
+        while words and re.match(r"\w+=", words[0]):
+            words.pop(0)
+        if not words or (len(words) == 1 and _is_no_program(words[0])):
+            continue
+        found = named_kinds(words)
+        yield from found - {"lint"} if "build" in found else found
+
+
+def _is_no_program(word: str) -> bool:
+    """Return True for the path of a file, or a name in a program."""
+    return bool(re.search(r"[/:_]", word) or PurePath(word).suffix)
