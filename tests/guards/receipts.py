@@ -17,10 +17,10 @@ def figures() -> Iterator[Figures]:
     """Yield a row for each part."""
     held = material("receipts") | material("receipts_others")
     for half, name in (
-        ("tuned", "tuned half"),
-        ("unseen", "unseen half"),
+        ("unseen", "first sessions"),
         ("later", "later sessions"),
         ("others", "other programs"),
+        ("newest", "newest sessions"),
     ):
         good = [(one["text"], one["steps"]) for one in held[half]]
         bad = [(one["text"], [step for step in one["steps"] if not _shows(step)]) for one in held[half] if one["claim"]]
