@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from agentcli.context.compaction_settings import LedgerSettings
 from agentcli.context.ledger.standing_rules import plain_lines, sentences
@@ -73,7 +73,7 @@ def decides(text: str) -> bool:
 @lru_cache(2_048)
 def _gives_reason(text: str) -> bool:
     """Return True if a text has a word for a reason, a cause or a choice. The search takes long."""
-    return bool(_REASON.search(text))
+    return bool(_lower_reason().search(text.lower()) if text.isascii() else _reason().search(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,11 @@ class _Kept:
 
 
 def _stated(body: Message, keep: LedgerSettings) -> Iterator[str]:
-    for text in _units(body.text, keep.decision_characters):
+    whole = body.text
+    # Most messages only announce a call in one line. A part of a line has no word that the line lacks.
+    if body.calls and not _gives_reason(" ".join(whole.split())) and len(whole.splitlines()) <= 1:
+        return
+    for text in _units(whole, keep.decision_characters):
         # Words beside a call announce it, unless they give a reason.
         if _SHORTEST <= len(text) <= keep.decision_characters and (
             decides(text) if body.calls else score(text) >= _LEAST
@@ -164,9 +168,9 @@ _BARE_NAME = re.compile(
 _CHOICE = 5.0
 _NO_STATEMENT = ("?", "？", ":", "：")
 _LABEL = re.compile(r"\**[^\W\d][\w ]{1,24}\**[:：]\**\s*\S")
-_REASON = re.compile(
+_REASONS = (
     # English, German, Dutch, Swedish
-    r"\b(?:because|since|as (?:it|they|the|this|that|[A-Z])|due to|so that|root cause|caused? by|the cause|reason|instead|rather than|in favou?r of|"
+    r"because|since|as (?:it|they|the|this|that|[A-Z])|due to|so that|root cause|caused? by|the cause|reason|instead|rather than|in favou?r of|"
     r"chose|chosen|choose|picked|opted|decided|decision|rejected|ruled out|turns? out|"
     r"weil|denn|da (?:der|die|das|es|sie|[A-ZÄÖÜ])|statt|anstatt|stattdessen|ursache|grund|wegen|entschieden|entscheidung|verworfen|gewählt|deshalb|daher|"
     r"omdat|want|aangezien|in plaats van|oorzaak|gekozen|besloten|verworpen|eftersom|därför att|i stället för|istället|orsaken|valde|beslut\w*|"
@@ -176,8 +180,21 @@ _REASON = re.compile(
     r"pois|já que|em vez de|escolh\w+|decisão|rejeit\w+|perché|poiché|invece di|anziché|scelt\w+|deciso|decisione|scartat\w+|"
     # Polish, Turkish, Russian
     r"ponieważ|bo|gdyż|zamiast|przyczyn\w+|wybra\w+|zdecydowa\w+|odrzuc\w+|çünkü|yerine|nedeni?|seçti\w*|karar\w*|"
-    r"потому|так как|поскольку|вместо|причин\w+|выбра\w+|реш(?:ил|ен)\w*|отклон\w+|отверг\w+)\b"
-    # Chinese, Japanese, Korean
-    r"|因为|因為|由于|由於|而不是|而非|原因|选择|選擇|选用|選用|决定|決定|改用|放弃|放棄|ため|ので|代わりに|選ん|選択|採用|却下|때문|대신|원인|선택|결정|(?<=[가-힣])므로",
-    re.IGNORECASE,
+    r"потому|так как|поскольку|вместо|причин\w+|выбра\w+|реш(?:ил|ен)\w*|отклон\w+|отверг\w+"
 )
+_IN_UNSPACED = "因为|因為|由于|由於|而不是|而非|原因|选择|選擇|选用|選用|决定|決定|改用|放弃|放棄|ため|ので|代わりに|選ん|選択|採用|却下|때문|대신|원인|선택|결정|(?<=[가-힣])므로"
+"""Such words in Chinese, Japanese and Korean."""
+
+
+@cache
+def _reason() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{_REASONS})\b|{_IN_UNSPACED}", re.IGNORECASE)
+
+
+@cache
+def _lower_reason() -> re.Pattern[str]:
+    """Return the same for an ASCII text in lower case.
+
+    Most words differ from all of them at the first letter. Where the case counts, that is seen at once.
+    """
+    return re.compile(rf"\b(?:{_REASONS.lower()})\b")

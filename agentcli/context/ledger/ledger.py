@@ -132,18 +132,15 @@ def fold_ledger(
     The call of each result must be among the records, known or not; `tools` are the traits of all tools. Relative paths
     start at `start.cwd`. `todo`, if given, is the current list; otherwise `Todo` records decide.
     """
-    records = tuple(records)
     files = {fact.path: fact for fact in start.files}
     commands = {fact.command: fact for fact in start.commands}
-    calls: dict[str, ToolCall] = {}
     ledger = start
-    new = [record for record in records if record.seq > start.through]
-    for record in records:
+    known, new = _divided(records, start.through)
+    calls = _calls_of(_unknown(new), known)
+    for record in new:
         match record.body:
             case Message():
                 calls |= {call.call_id: call for call in record.body.calls}
-            case _ if record.seq <= start.through:
-                pass
             case ToolResult() | InnerCall() as body if (made := _made(body, calls)) is not None:
                 call, result = made
                 traits = tools.get(call.name, UNKNOWN)
@@ -165,6 +162,36 @@ def fold_ledger(
         decisions=fold_decisions(start.decisions, new, keep),
         through=max((record.seq for record in new), default=start.through),
     )
+
+
+def _divided(records: Iterable[Record], through: int) -> tuple[Sequence[Record], Sequence[Record]]:
+    """Return the records up to number `through`, and those after it."""
+    parts = list[Record](), list[Record]()
+    for record in records:
+        parts[record.seq > through].append(record)
+    return parts
+
+
+def _unknown(records: Iterable[Record]) -> set[str]:
+    """Return the ids of the results among the records whose call is not among the records before them."""
+    called, unknown = set[str](), set[str]()
+    for record in records:
+        if isinstance(record.body, Message):
+            called.update([call.call_id for call in record.body.calls])
+        elif isinstance(record.body, ToolResult) and record.body.call_id not in called:
+            unknown.add(record.body.call_id)
+    return unknown
+
+
+def _calls_of(ids: set[str], records: Sequence[Record]) -> dict[str, ToolCall]:
+    """Return the newest calls with these ids, reading no more records than needed."""
+    found: dict[str, ToolCall] = {}
+    for record in reversed(records):
+        if len(found) == len(ids):
+            break
+        if isinstance(record.body, Message):
+            found = {call.call_id: call for call in record.body.calls if call.call_id in ids} | found
+    return found
 
 
 def _made(body: ToolResult | InnerCall, calls: Mapping[str, ToolCall]) -> tuple[ToolCall, ToolResult] | None:
@@ -416,7 +443,8 @@ def _names(body: object, most: int) -> Iterator[str]:
             # Code in fences is shown, not named.
             yield from _first(_QUOTED.findall(_FENCE.sub("", body.text)), most)
         case ToolResult() if not body.failed and not body.metadata.get("exit_code"):
-            yield from _first(_PATH.findall(body.output), most)
+            if "/" in body.output:
+                yield from _first(_PATH.findall(body.output), most)
             yield from _first(_DEFINED.findall(body.output), most)
         case _:
             return

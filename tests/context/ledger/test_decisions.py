@@ -215,3 +215,67 @@ def test_what_fits_is_counted_with_a_bullet_and_the_number_of_the_record() -> No
     room = sum(len(said.text) + 12 for said in known)
     fitting = [fitting_decisions(known, characters) for characters in (room, room - 1, room // 3, room // 3 - 1)]
     assert fitting == [known, known[1:], known[2:], ()]
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "Because",
+                "SINCE",
+                "as",
+                "It",
+                "the",
+                "due",
+                "to",
+                "so",
+                "that",
+                "cause",
+                "in",
+                "favour",
+                "of",
+                "a.py",
+                "is",
+                "turned",
+                "out",
+                "DA",
+                "chosen",
+            ]
+        ),
+        max_size=8,
+    ).map(" ".join)
+)
+def test_a_reason_in_ascii_is_found_as_in_any_other_text(text: str) -> None:
+    assert score(text) == score(f"{text} é")
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "I open `a.py`",
+                "because",
+                "so",
+                "that",
+                "due",
+                "to",
+                "is wrong.",
+                "Why?",
+                "\n",
+                "- ",
+                "> ",
+                "  ",
+                "Cause:",
+            ]
+        ),
+        max_size=10,
+    ).map(" ".join)
+)
+def test_the_words_beside_a_call_give_the_same_reasons_in_one_line_or_with_a_line_below(text: str) -> None:
+    def reasons(said: str) -> list[str]:
+        story = Story()
+        story.user("Go.")
+        story.says(said, story.call("read", file_path="a.py"))
+        return [kept.text for kept in fold_decisions((), story.records, LedgerSettings())]
+
+    assert reasons(text) == reasons(f"{text}\n\nOn.")
