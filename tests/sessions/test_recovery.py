@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import shutil
 import threading
@@ -294,3 +295,21 @@ def test_a_reply_is_saved_as_it_comes_where_no_thread_can_be_started(store: Stor
         threading.stack_size(before)
     assert "so far" in (session.folder / "partial.json").read_text()
     session.close()
+
+
+@pytest.mark.parametrize(("before", "after"), [(100_000, 150_000), (700, 700)])
+def test_a_long_session_is_read_without_a_search_for_garbage_unless_the_program_searches_often(
+    tmp_path: Path, before: int, after: int
+) -> None:
+    store = Store(tmp_path / "sessions", disk=Hasty())
+    session = store.create(tmp_path)
+    for number in range(3_000):
+        session.append(Title(name=f"name {number}"))
+    session.close()
+    kept = gc.get_threshold()
+    try:
+        gc.set_threshold(before, 10, 10)
+        store.open(session.info.project_id, session.id, read_only=True)
+        assert gc.get_threshold() == (after, 10, 10)
+    finally:
+        gc.set_threshold(*kept)
