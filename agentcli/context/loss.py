@@ -94,8 +94,10 @@ def _completes(call: ToolCall, result: ToolResult) -> bool:
 
 def _turned_green(view: View, step: Iterable[Answered], tools: Mapping[str, Traits]) -> bool:
     """Return True if the step ran tests that pass and the run of tests before it failed."""
-    tried = [(call.call_id, _succeeded(result)) for call, result in _tests(_answered(view.messages), tools)]
     new = {call.call_id for call, _ in _tests(step, tools)}
+    if not new:  # most steps run no tests, and a long view takes long to read
+        return False
+    tried = [(call.call_id, _succeeded(result)) for call, result in _tests(_answered(view.messages), tools)]
     return len(tried) > 1 and tried[-1][0] in new and tried[-1][1] and not tried[-2][1]
 
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from agentcli.context.tokens.counter import TokenCounter
-from agentcli.context.tokens.estimators import Chars4
+from agentcli.context.tokens.estimators import QUARTER, Calibrated, Chars4
 from agentcli.context.window import Window
 from agentcli.core.errors import ConfigError
 from agentcli.core.record import Compaction, Prune
@@ -314,7 +314,11 @@ def worth_counting(window: Window) -> bool:
     It is if the estimate is close to a mark, or exceeds the usable size but may be wrong.
     """
     if window.tokens > window.usable:
-        return TokenCounter(Chars4()).view(window.view) <= TOO_MUCH * window.usable
+        rule, most = window.counter.rule, TOO_MUCH * window.usable
+        # At a higher rate the estimate is the larger one, and it is known.
+        if isinstance(rule, Calibrated) and rule.rate >= QUARTER and window.counter.view(window.view) <= most:
+            return True
+        return TokenCounter(Chars4()).view(window.view) <= most
     return any(abs(window.tokens - mark) <= _margin(window) for mark in _marks(window))
 
 

@@ -69,6 +69,10 @@ class Gemini:
         return (len(text) - other) * 0.25 + other * 1.3
 
 
+QUARTER = 0.25
+"""Tokens for a character of opencode's rule."""
+
+
 @dataclass(frozen=True, slots=True)
 class Chars4:
     """opencode's rule: a quarter of the length in UTF-16 units, rounded up."""
@@ -80,7 +84,7 @@ class Chars4:
     per_message: float = 0.0
 
     def size(self, text: str, code: bool = False) -> float:
-        return math.ceil(utf16_length(text) / 4)
+        return math.ceil(utf16_length(text) * QUARTER)
 
 
 @dataclass(frozen=True, slots=True)
