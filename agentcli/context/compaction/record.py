@@ -69,6 +69,8 @@ class SummaryTask:
     pins: tuple[VerbatimText, ...]
     answer: VerbatimText | None = None
     skills: tuple[VerbatimText, ...] = ()
+    edits: Sequence[Edit] = ()
+    """Edits in the part to summarise, if the policy shows the code that they changed."""
     texts: Mapping[str, str] = field(default_factory=dict)
     """Current texts of the files in `changed`, by path, if they were read."""
 
@@ -134,7 +136,7 @@ class SummaryTask:
         if not self.policy.priced:
             return snapshot
         short = worthwhile(state_only(snapshot, self.shown), self.ledger, priced(self.window))
-        code = changed_code(self._edits, self.texts, self._code_characters, self.ledger.cwd)
+        code = changed_code(self.edits, self.texts, self._code_characters, self.ledger.cwd)
         return replace(short, code=redact(code))
 
     @property
@@ -143,12 +145,7 @@ class SummaryTask:
 
         There are none if the policy has no room for it.
         """
-        return changed_paths(self._edits, _CHANGED_FILES) if self.policy.priced else ()
-
-    @property
-    def _edits(self) -> Sequence[Edit]:
-        through = max(self.plan.summarised, default=0)
-        return edits(self.history.entries, through, self.window.traits, self.ledger.cwd, self.plan.needed)
+        return changed_paths(self.edits, _CHANGED_FILES)
 
     @property
     def _code_characters(self) -> int:
@@ -228,7 +225,8 @@ def prepare(plan: Plan, history: History, window: Window, cwd: str = "", earlier
     legible = tuple(_with_ends(gone, history, window.settings.snapshot.cleared_characters))
     stays = tuple(_staying(messages, {message.seq for message in gone}, {*plan.needed}))
     skills = skills_in_use(gone, window)
-    return SummaryTask(plan, policy, history, window, legible, stays, known, words, pins, answer, skills)
+    made = edits(history.entries, through, window.traits, known.cwd, plan.needed) if policy.priced else ()
+    return SummaryTask(plan, policy, history, window, legible, stays, known, words, pins, answer, skills, made)
 
 
 def clipped_parts(prepare: SummaryTask) -> dict[str, str]:

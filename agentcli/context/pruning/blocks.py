@@ -211,7 +211,8 @@ class Supersession:
             for block in message.blocks:
                 if isinstance(block.part, ToolCall):
                     self._calls[block.part.call_id] = block.part
-                    self._open = _open_items(block.part, self._open)
+                    if "todos" in block.part.input:
+                        self._open = _open_items(block.part, self._open)
                 elif isinstance(block.part, ToolResult) and block.tool_use_id in self._calls:
                     self._add(self._calls[block.tool_use_id], block.part, block.seq)
         self._messages = view.messages
@@ -311,9 +312,9 @@ def _key(call: ToolCall, traits: Traits) -> tuple[str, ...]:
 
     It is empty if a repeated call may mean something else.
     """
-    from agentcli.context.ledger.command_results import is_test_run
-
     if traits.runs_commands and isinstance(command := traits.subject.of(call.input), str):
+        from agentcli.context.ledger.command_results import is_test_run
+
         return _TESTS if is_test_run(command) else (call.name, command)
     if traits.searches:
         return (call.name, json.dumps(call.input, sort_keys=True, default=str))
