@@ -1,15 +1,31 @@
-"""Rows of a table of sessions: what it shows of each, read without the rest of their summaries."""
+"""Rows of a table of sessions: what it shows of each, read without the rest of their summaries.
+
+Each project with many sessions has an index, a file with the rows read before. A row counts only while the session's
+files have the times in it. An index that does not match its own hash is made anew.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from agentcli.core.codec.fields import amount, table, text, whole
 from agentcli.core.dataclass import dataclass
 from agentcli.sessions.info import SessionInfo
-from agentcli.sessions.storage.records import read_file
-from agentcli.sessions.summaries import glance
+from agentcli.sessions.storage.records import digest, read_file
+from agentcli.sessions.summaries import glance, subfolders
+from agentcli.system.disk import DISK, is_temporary, write_file
+
+INDEX = ".rows.json"
+"""File in a project's folder: the hash of its second line, then a table of rows by session."""
+_MANY = 32
+"""Number of rows that are read again each time before the index is written: writing takes longer than reading them."""
+_SETTLED = 2 * 10**9  # nanoseconds within which file times do not show a second change, on the coarsest file systems
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +42,53 @@ class Row:
     cost: float | None
     model: str
     records: int
+
+
+def rows_in(project: str) -> list[Row]:
+    """Return the rows of the sessions in a project's folder, in no order. If many are new, write the index."""
+    known, rows = dict(_index(project)), list[Row]()
+    kept, new = dict[str, Sequence[Any]](), dict[str, Sequence[Any]]()
+    id, settled = os.path.basename(project), time.time_ns() - _SETTLED
+    for folder in subfolders(project):
+        name = os.path.basename(folder)
+        times, entry = _times(folder), known.pop(name, None)
+        if entry is not None and entry[:2] == times:
+            rows.append(Row(name, id, *entry[2:]))
+            kept[name] = entry
+        elif (found := row(folder)) is not None:
+            rows.append(found)
+            if min(times) > 0 and max(times) < settled:
+                facts = found.parent, found.updated, found.title, found.cost, found.model, found.records
+                new[name] = (*times, *facts)
+    if len(new) >= _MANY or known:
+        _save_index(project, kept | new)
+    return rows
+
+
+def _times(folder: str) -> list[int]:
+    """Return the modification times that change with a session's row, in nanoseconds; zeros if there are none."""
+    try:
+        return [os.stat(f"{folder}{os.sep}{name}").st_mtime_ns for name in ("session.json", "records")]
+    except OSError:
+        return [0, 0]
+
+
+def _index(project: str) -> Mapping[str, Sequence[Any]]:
+    with contextlib.suppress(OSError, ValueError):
+        head, _, table = read_file(f"{project}{os.sep}{INDEX}").partition(b"\n")
+        if head == digest(table).encode():
+            found: Mapping[str, Sequence[Any]] = json.loads(table)
+            return found
+    return {}
+
+
+def _save_index(project: str, entries: Mapping[str, Sequence[Any]]) -> None:
+    table = json.dumps(entries, separators=(",", ":")).encode()
+    with contextlib.suppress(OSError):  # the next list reads all of them again
+        for name in os.listdir(project):
+            if is_temporary(name) and INDEX in name:  # of a killed process; any other loses its index at most
+                os.unlink(os.path.join(project, name))
+        write_file(DISK, Path(project, INDEX), digest(table).encode() + b"\n" + table, durable=False)
 
 
 def row_of(info: SessionInfo) -> Row:

@@ -256,9 +256,9 @@ class Store:
 
     def rows(self, project: Projects = None) -> Sequence[Row]:
         """Return what a table shows of the sessions of a project, or of all, last written first."""
-        from agentcli.sessions.rows import row
+        from agentcli.sessions.rows import rows_in
 
-        rows = [found for folder in self._folders(project) if (found := row(folder)) is not None]
+        rows = [row for place in self._places(project) for row in rows_in(place)]
         return sorted(rows, key=lambda row: (row.updated, row.id), reverse=True)
 
     def records(self, info: SessionInfo) -> Iterator[Record]:
@@ -370,10 +370,12 @@ class Store:
         return fitting(selector, self.list(project))
 
     def _folders(self, project: Projects) -> Iterator[str]:
+        for place in self._places(project):
+            yield from subfolders(place)
+
+    def _places(self, project: Projects) -> Sequence[str]:
         root = str(self.root)
-        places = subfolders(root) if not project else [os.path.join(root, _plain(each)) for each in ids(project)]
-        for folder in places:
-            yield from subfolders(folder)
+        return subfolders(root) if not project else [os.path.join(root, _plain(each)) for each in ids(project)]
 
 
 def ids(project: Project | str) -> Sequence[str]:

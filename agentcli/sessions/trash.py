@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentcli.core.errors import InputError, StoreError
+from agentcli.sessions.rows import INDEX
 from agentcli.sessions.storage.writer import Lock
 from agentcli.system.disk import Disk, make_folder, reason, sync_folder
 
@@ -35,6 +36,8 @@ class Trash:
             raise StoreError(f"Can't delete session {session_id}: {reason(error)}.") from error
         try:
             self._move(session, self.folder / project_id / session_id)
+            with contextlib.suppress(OSError):  # it would keep the title
+                self._disk.unlink(self._root / project_id / INDEX)
         finally:
             lock.release()
 
