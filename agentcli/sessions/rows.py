@@ -76,7 +76,7 @@ def _times(folder: str) -> list[int]:
 def _index(project: str) -> Mapping[str, Sequence[Any]]:
     with contextlib.suppress(OSError, ValueError):
         head, _, table = read_file(f"{project}{os.sep}{INDEX}").partition(b"\n")
-        if head == digest(table).encode():
+        if head == _hash(table):
             found: Mapping[str, Sequence[Any]] = json.loads(table)
             return found
     return {}
@@ -88,7 +88,12 @@ def _save_index(project: str, entries: Mapping[str, Sequence[Any]]) -> None:
         for name in os.listdir(project):
             if is_temporary(name) and INDEX in name:  # of a killed process; any other loses its index at most
                 os.unlink(os.path.join(project, name))
-        write_file(DISK, Path(project, INDEX), digest(table).encode() + b"\n" + table, durable=False)
+        write_file(DISK, Path(project, INDEX), _hash(table) + b"\n" + table, durable=False)
+
+
+def _hash(table: bytes) -> bytes:
+    """Return the hash of rows and their fields: those of a version with other fields do not match."""
+    return digest(repr(Row.__slots__).encode() + table).encode()
 
 
 def row_of(info: SessionInfo) -> Row:
