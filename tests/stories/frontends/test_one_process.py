@@ -184,7 +184,7 @@ def test_sessions_that_are_closed_leave_no_open_files_behind(tmp_path: Path) -> 
 
 @pytest.mark.full
 def test_the_program_around_a_session_has_the_whole_sdk(tmp_path: Path) -> None:
-    """The command line imports only the part that it uses; in a program that uses the SDK as well, the rest would be empty classes."""
+    """A session uses a copy without most of it."""
     program = f"""
 import asyncio
 import agentcli
