@@ -215,10 +215,11 @@ class CapableModel:
     @property
     def spec(self) -> ModelSpec:
         """Spec of the wrapped model, with the server's stated window if ours is a guess or larger."""
-        spec, window, lacking = self._model.spec, self._window, self._lacking
-        if spec.context_editing and "context_editing" in lacking:
+        spec, window = self._model.spec, self._window
+        # Each look-up asks the file system whether the file has changed; a turn reads the spec fifteen times.
+        if spec.context_editing and "context_editing" in self._lacking:
             spec = replace(spec, context_editing=False)
-        if spec.compacts_from and "compaction" in lacking:
+        if spec.compacts_from and "compaction" in self._lacking:
             spec = replace(spec, compacts_from=0)
         if not window or (spec.known and window >= spec.window):
             return spec
