@@ -129,4 +129,4 @@ def test_a_call_that_asks_for_it_is_told_of_lines_and_of_the_end(tmp_path: Path)
 def test_no_schema_lists_it() -> None:
     assert list(TOOLS["bash_output"].schema.parameters["properties"]) == ["id", "wait"]
     assert list(TOOLS["bash_output"].takes["properties"]) == ["id", "wait", "wake_on"]
-    assert [tool.name for tool in TOOLS.values() if tool.unlisted] == ["bash_output"]
+    assert [name for name, tool in TOOLS.items() if "wake_on" in tool.unlisted] == ["bash_output"]
