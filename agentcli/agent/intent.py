@@ -24,17 +24,21 @@ class Language:
     announces: str
 
 
+_LEAD = (
+    r"(?:(?:please|kindly|now|then|also|next|first|and|so|ok|okay|yes|yeah|just|instead|can you|could you|would you|will you|you (?:should|must|need to|have to)|"
+    r"we (?:should|must|need to)|let['’]?s|i(?:['’]d like| want| need) (?:you )?to|go ahead and|try to|help me(?: to)?),?\s+)*"
+)
+"""What may stand before the verb of a request."""
 _VERBS = (
     "fix|repair|correct|change|modify|update|upgrade|bump|add|implement|remove|delete|drop|rename|move|replace|refactor|rewrite|"
     "convert|migrate|port|extract|split|extend|improve|optimi[sz]e|clean up|introduce|apply|resolve|solve|enable|disable|wire|"
-    "integrate|adjust|handle|support|edit|revert|undo|commit|insert|append|simplify|install|set up|finish|complete|debug|swap|port|downgrade|"
+    "integrate|adjust|handle|support|edit|revert|undo|commit|insert|append|simplify|install|set up|finish|complete|debug|swap|downgrade|"
     r"make (?:it|the|all|this|that|these|those|them|both|every|sure|[\w./`]*(?:\(\)`?|`|\.\w+) \w+)|(?:get|bring) .+ (?:to pass|green|working|running|in(?:to)? line|up to date)|get rid of|(?:sort|take care of|deal with|look after) (?:it|this|that|them)\b"
 )
 _ARTEFACT = r"(?:(?:(?!\b(?:of|about)\b)[^.!?\n])*?(?:`|\w/\w|\w\.\w{1,4}\b|\b(?:tests?|files?|scripts?|functions?|class|modules?|endpoints?|methods?|commands?|components?|docstrings?|readme|changelog|migrations?)\b))"
 LANGUAGES = {
     "English": Language(
-        rf"(?:(?:please|kindly|now|then|also|next|first|and|so|ok|okay|yes|yeah|just|instead|can you|could you|would you|will you|you (?:should|must|need to|have to)|"
-        rf"we (?:should|must|need to)|let['’]?s|i(?:['’]d like| want| need) you to|i want to|go ahead and|try to|help me(?: to)?),?\s+)*"
+        rf"{_LEAD}"
         rf"(?:(?:{_VERBS})\b|(?:write|create|make|build|generate|document)\b{_ARTEFACT})|(?:the\s+)?[\w.`/]+(?:\(\)`?|`|\.\w+)\s+(?:should|must|has to|needs to|shall)\s|it (?:should|must)\s",
         r"(?:(?:and|now|next|then|first|so|ok|okay|alright),?\s+)*(?:I(?:['’]ll| will| am going to|['’]m going to| need to)|let me(?! know\b)|let['’]s)\b",
     ),
@@ -119,8 +123,8 @@ _QUOTED = r"(?<!\w)(?:\"[^\"\n]*\s[^\"\n]*\"|'[^'\n]*\s[^'\n]*'(?!\w)|“[^”\n
 _LATER = r",\s+(?=\w+\s+(?!or\b|oder\b|ou\b|o\b)\w)"
 """A comma before a clause that can order something (`In cart.py, fix the total`): the verb has an object."""
 _INFORMS = (
-    r"(?i)[\W_]*(?:(?:please|can you|could you|i want to|i['’]d like to),?\s+)*(?:tell|explain|describe|rate|translate|review|summari[sz]e|compare|list|show|say|answer|reply|given|consider|"
-    r"what|why|how|which|who|when|where|whether|is|are|does|did|do you|check|find|look|analy[sz]e|assess|audit|investigate|read|suggest|recommend|propose|estimate|count|give me|walk|understand|help me (?:to )?(?:understand|see|decide|find)|know|think|draft|plan|"
+    rf"(?i)[\W_]*{_LEAD}(?:tell|explain|describe|rate|translate|review|summari[sz]e|compare|list|show|say|answer|reply|given|consider|"
+    r"what|why|how|which|who|when|where|whether|is|are|does|did|do you|check|find|look|analy[sz]e|assess|audit|investigate|read|suggest|recommend|propose|estimate|count|give me|walk|understand|see|decide|know|think|report|draft|plan|"
     r"write (?:me )?(?:a|an|the)\s)\b"
 )
 """Asks for an answer: what follows after a comma or colon is its subject."""
@@ -169,7 +173,7 @@ def unclear(text: str, task: str) -> bool:
 
 
 def after_answered(text: str) -> str | None:
-    """Return what follows in a reply that says that the one before it is the answer; None if it does not say so."""
+    """Return what follows `ANSWERED` at the beginning of a reply; None if it begins otherwise."""
     said = re.match(_ANSWERED, text)
     return text[said.end() :] if said else None
 

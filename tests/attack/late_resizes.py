@@ -27,6 +27,7 @@ from typing import Any
 import pyte
 
 from agentcli.core.event import TextDelta
+from agentcli.frontends.terminal.input.attachments import Pastes
 from agentcli.frontends.terminal.paint import Painter, Write
 from agentcli.frontends.terminal.render.frame import Edit, Size
 from agentcli.frontends.terminal.screen import Screen
@@ -155,7 +156,7 @@ class Device:
     def __init__(self, write: Write) -> None:
         self.size = Size(80, 24)
         self.painter = Painter(write)
-        self.editor = SimpleNamespace(edit=Edit("typed words", 5))
+        self.editor = SimpleNamespace(edit=Edit("typed words", 5), pastes=Pastes())
 
 
 def faults(count: int, seed: int = 7) -> list[str]:

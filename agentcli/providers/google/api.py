@@ -152,22 +152,21 @@ class GoogleApi:
 
 def _config(name: str) -> Any:
     """Return the configuration of a request with this body: nothing in it is the SDK's to do."""
-    from google.genai.types import HttpOptions
-
-    return _nothing_to_do().model_copy(update={"http_options": HttpOptions(headers={_BODY: name})})
+    options = sdk_of(KIND).types.HttpOptions(headers={_BODY: name})
+    return _nothing_to_do().model_copy(update={"http_options": options})
 
 
 @cache
 def _nothing_to_do() -> Any:
     """Make it once: the SDK is imported only with the first request."""
-    from google.genai.types import AutomaticFunctionCallingConfig, GenerateContentConfig
+    types: Any = sdk_of(KIND).types
 
-    class Config(GenerateContentConfig):  # type: ignore[misc]
+    class Config(types.GenerateContentConfig):  # type: ignore[misc]
         """The SDK's, with a quick answer: it asks for forty keys, and each would be compared with all fields."""
 
         def __contains__(self, _: object) -> bool:
             return False  # as without this method: iteration yields pairs, never names
 
     # Constructed without validation, which would build one more schema at the first request.
-    off = AutomaticFunctionCallingConfig(disable=True)
+    off = types.AutomaticFunctionCallingConfig(disable=True)
     return Config.model_construct(automatic_function_calling=off, automatic_continuation=False)
