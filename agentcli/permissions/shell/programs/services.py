@@ -69,9 +69,9 @@ def reads_here(words: Sequence[str]) -> bool:
     """Return True if a command only shows containers, services or terminals of this machine."""
     name, *arguments = words
     if name == "tmux":
-        # A format may run commands: `#(date)`.
         prints = arguments[:1] not in (["capture-pane"], ["capturep"]) or any(map(_PRINTS.match, arguments))
-        return prints and not any("#(" in word or word.endswith(";") for word in arguments) and _fits(_TMUX, arguments)
+        plain = all(_FORMAT.fullmatch(word) and not word.endswith(";") for word in arguments)
+        return prints and plain and _fits(_TMUX, arguments)
     return (
         name in ("docker", "podman", "systemctl", "pg_isready")
         and arguments[:1] != ["compose"]
@@ -79,6 +79,8 @@ def reads_here(words: Sequence[str]) -> bool:
     )
 
 
+_FORMAT = re.compile(r"(?:[^#]|#\{[a-z_]+\}|#\{\?[a-z_]+,[^#{},]*,[^#{},]*\}|#[A-Z])*")
+"""A text of tmux that only shows values. `#(date)` runs a command, and so may what `#{E:…}` computes."""
 _PRINTS = re.compile(r"-[aeJNPqCT]*p")
 """Options with which tmux prints a pane instead of copying it into a buffer."""
 

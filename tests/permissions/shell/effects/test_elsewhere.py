@@ -402,6 +402,7 @@ def test_what_is_told_on_a_forge_asks_once_a_kind(command: str, rule: str, works
         "docker logs web --tail 5",
         "tmux capture-pane -pt 'a:1.0' -S -80",
         "tmux list-windows -a | grep x",
+        "tmux list-panes -aF '#S:#I #{pane_current_path} #{?pane_active,active,-}'",
     ],
 )
 def test_reads_of_forges_and_of_this_machine_are_free(command: str, workspace: Workspace) -> None:
@@ -418,6 +419,11 @@ def test_reads_of_forges_and_of_this_machine_are_free(command: str, workspace: W
         "docker logs web > ../x",
         "tmux display-message -p '#(id)'",
         "tmux list-windows -F '#(id)'",
+        "tmux display-message -p '#{E:#{a:35}(id)}'",
+        "tmux display-message -p '#%p(id)'",
+        "tmux list-panes -F '#{?x,#{E:#{a:35}(id)},}'",
+        "tmux list-sessions -f '#{T:#{s/x/#/:x(id)}}'",
+        "tmux has-session -t '#{@x}'",
         "tmux capture-pane -b x",
         "tmux list-windows \\; run-shell id",
         "tmux -f ./conf list-windows",
