@@ -1,7 +1,8 @@
-"""Unattended runs whose model leaves the task undone, in six languages and on all wires: none of them ends with 0."""
+"""Unattended runs whose model leaves the task undone end with 1 in six languages and on all wires; an answer ends with 0."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.agent.test_ending import UNDONE
 from tests.agent.test_written_calls import FORMS
-from tests.e2e.program import Program
+from tests.e2e.program import Program, Ran
 from tests.loopback import Loopback
 
 WIRES = {
@@ -188,3 +189,21 @@ def test_one_end_of_each_kind_never_exits_with_0(tmp_path: Path) -> None:
         for at, wire in enumerate(WIRES)
     ]
     assert codes == [1] * len(WIRES)
+
+
+def test_an_answer_in_any_language_is_the_result_if_the_model_confirms_it(tmp_path: Path) -> None:
+    program, answer = Program(tmp_path), "Elle double le prix."
+    (program.work / "cart.py").write_text("def price(n):\n    return n * 2\n")
+
+    def ran(*last: str, form: str) -> Ran:
+        replies = [{"calls": [{"name": "read", "input": {"file_path": "cart.py"}}]}, *({"text": text} for text in last)]
+        (program.base / "script.json").write_text(json.dumps({"replies": replies}))
+        return program.run(
+            "-p", "Décris cart.py en une phrase.", "-m", f"script:{program.base}/script.json", "-o", form
+        )
+
+    confirmed = ran(answer, "ANSWERED", form="json")
+    assert (confirmed.code, confirmed.result["text"], confirmed.result["turns"]) == (0, answer, 3)
+    assert ran(answer, "ANSWERED", form="text").out == f"{answer}\n"
+    result = ran(answer, "Voilà.", form="json").result
+    assert (result["exit_code"], result["subtype"], result["text"]) == (1, "incomplete", "Voilà.")
