@@ -281,9 +281,9 @@ class ApprovalGate:
             self.notice(f"Saved {place}: {', '.join(map(str, rules))}")
 
     def _hint(self) -> None:
-        """Explain once, after the third question about a command, how to be asked less often."""
-        self._questions += 1
-        if self._questions == QUESTIONS:
+        """Explain once, after the third question about a command, how to be asked less often; mode auto asks least."""
+        self._questions += self.mode != "auto"
+        if self._questions == QUESTIONS and self.mode != "auto":
             self.notice(TIRED)
 
     def _decide(self, call: Call) -> Decision:

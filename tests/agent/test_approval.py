@@ -21,6 +21,7 @@ from agentcli.core.errors import ConfigError, ToolError
 from agentcli.core.event import Noticed, PermissionDecided, Warned
 from agentcli.core.message import ToolCall
 from agentcli.core.on_demand import OnDemand
+from agentcli.core.record import Mode
 from agentcli.permissions.paths import UndoCover, Workspace
 from agentcli.permissions.rules import Rule, Rules, parse_rules
 from agentcli.providers.scripted.model import call, say
@@ -338,9 +339,15 @@ def test_for_this_session_holds_for_the_exact_text_of_what_no_rule_is_saved_for(
 
 def test_after_the_third_question_about_a_command_the_person_is_told_once_how_to_be_asked_less(tmp_path: Path) -> None:
     calls = [say("", call("bash", command=f"make part{n}")) for n in range(6)]
-    session = open_session(tmp_path, [*calls, say("Done.")], person=Person(*[ApprovalResponse("once")] * 6))
-    told = [event.message for event in say_to(session, "go") if isinstance(event, Noticed)]
-    assert [text for text in told if "Shift-Tab" in text] == [TIRED]
+
+    def told(mode: Mode) -> list[str]:
+        person = Person(*[ApprovalResponse("once")] * 6)
+        session = open_session(tmp_path, [*calls, say("Done.")], person=person, mode=mode)
+        events = say_to(session, "go")
+        assert len(person.asked) == 6
+        return [event.message for event in events if isinstance(event, Noticed) and "Shift-Tab" in event.message]
+
+    assert (told("ask"), told("auto")) == ([TIRED], [])
 
 
 def test_a_denial_keeps_the_dot_of_a_hidden_file(tmp_path: Path) -> None:
