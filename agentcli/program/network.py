@@ -68,11 +68,12 @@ class NetworkGate:
         self._registries: dict[tuple[str, ...], frozenset[str]] = {}
         self._programs: tuple[str, ...] = ()
         self._line = ""
+        self._fetched = ""
         self._refusals: list[str] = []
 
     def is_for(self, line: str) -> bool:
         """Return True if the last command that used the network is this one."""
-        return line == self._line
+        return line == self._fetched
 
     def port_for(self, line: str) -> int:
         """Return the port of the proxy for a command.
@@ -86,8 +87,8 @@ class NetworkGate:
         )
         if not programs and not opened(self._rules()):
             return self._port
-        if programs:
-            self._programs, self._line = programs, line
+        self._programs, self._line = programs, line
+        self._fetched = line if programs else self._fetched
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -132,7 +133,13 @@ class NetworkGate:
         program, rule = self._programs[0] if self._programs else "a command", f"{NETWORK}({host})"
         call = ToolCall("network", "bash", {"command": f"{program} → {host}"})
         request = ApprovalRequest(
-            call, f"{program} wants {host}", "no rule names this host", host, "command", always=rule, session=rule
+            call,
+            f"Let {program} reach {host}?",
+            "no rule names this host",
+            self._line,
+            "command",
+            always=rule,
+            session=rule,
         )
         answer = await self._approve(request)
         if answer is None:

@@ -69,7 +69,9 @@ UNKNOWN = "HTTP/1.1 502 agentcli: nowhere.example cannot be found"
 def test_a_person_is_asked_once_about_a_host_and_the_program_is_named(tmp_path: Path) -> None:
     asked = Asked(ApprovalResponse("once"))
     assert said(gate(tmp_path, asked), "npm install", "nowhere.example", "nowhere.example") == [UNKNOWN] * 2
-    assert [request.title for request in asked.requests] == ["npm wants nowhere.example"]
+    assert [(request.title, request.preview) for request in asked.requests] == [
+        ("Let npm reach nowhere.example?", "npm install")
+    ]
     assert asked.requests[0].always == "network(nowhere.example)"
     assert asked.saved == []
 
@@ -125,8 +127,15 @@ def test_a_command_without_the_network_starts_no_proxy(tmp_path: Path) -> None:
 
 
 def test_a_rule_lets_any_command_reach_its_host(tmp_path: Path) -> None:
-    made = gate(tmp_path, Asked(), parse_rules(allow=["network(*.example.org)"]))
+    asked = Asked(ApprovalResponse("once"), ApprovalResponse("once"))
+    made = gate(tmp_path, asked, parse_rules(allow=["network(*.example.org)"]))
     assert "cannot be found" in said(made, "make test", "a.example.org")[0]
+    said(made, "npm install", "b.example")
+    said(made, "make test", "c.example")
+    assert [request.title for request in asked.requests] == [
+        "Let npm reach b.example?",
+        "Let a command reach c.example?",
+    ]
 
 
 @each_row(
