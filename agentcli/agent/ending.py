@@ -30,7 +30,7 @@ NOTHING_DONE = (
 )
 UNCLEAR = (
     "Nothing was changed, and no command showed that the task is done. If the task asks for a change, decide and make it now: nobody can answer a question. "
-    "If it asks only for an answer and you gave it, reply just `ANSWERED`: your message before this one is then the result."
+    "If it asks only for an answer, reply just `ANSWERED` if your last message gives it, else `ANSWERED:` and the answer."
 )
 ASKED = f"Nobody can answer a question: decide, and do what is left of the task. If nothing is left, end without a question. {LAST_WORD}"
 OPEN_TODOS = f"Your list still has open items:\n{{items}}\nDo them, or correct the list with todo and say what is left undone and why. {LAST_WORD}"
