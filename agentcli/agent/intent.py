@@ -1,7 +1,7 @@
-"""Intent of texts: whether a task requests a change, and whether a reply only announces a step.
+"""Intent of texts: what a task asks for, and whether a reply announces a step, asks, or confirms an answer.
 
 The words of each language are one entry of `LANGUAGES`. They only classify a text: a turn's calls decide whether it is
-done.
+done. If they do not, and the words do not either, the model is asked.
 """
 
 from __future__ import annotations
@@ -109,15 +109,13 @@ _TO_A_PERSON = r"(?i)\byou(?:['’]\w+)?\b"
 It offers or explains; it announces no step.
 """
 _WHOLE = 1_000
-"""Characters up to which a task is read whole: a longer one has instructions, logs and files in it."""
+"""Maximum characters of a task that is read whole: a longer one contains instructions, logs and files."""
 _SPOKEN = 2
-"""Paragraphs read at each end of a longer task."""
+"""Paragraphs read at the beginning and at the end of a longer task."""
 _READ = 2_000
 """Characters read of each of these paragraphs."""
 _MATERIAL = r"(?ms)^[^\S\n]*```.*?(?:^[^\S\n]*```|\Z)|^[^\S\n]*(?:[>|<{}+@]|-{2,}|[-+](?:\t| {2,})|\d+[→\t:]).*?$"
-"""Lines of a task that nobody speaks: code, quotes, tables, differences, numbered lines of files."""
-
-
+"""Lines of a task that are not its author's words: code, quotes, tables, diffs, numbered lines of files."""
 _QUOTED = r"(?<!\w)(?:\"[^\"\n]*\s[^\"\n]*\"|'[^'\n]*\s[^'\n]*'(?!\w)|“[^”\n]*\s[^”\n]*”|„[^“\n]*\s[^“\n]*“|«[^»\n]*\s[^»\n]*»)"
 """Several words in quotation marks."""
 _LATER = r",\s+(?=\w+\s+(?!or\b|oder\b|ou\b|o\b)\w)"
@@ -127,13 +125,13 @@ _INFORMS = (
     r"what|why|how|which|who|when|where|whether|is|are|does|did|do you|check|find|look|analy[sz]e|assess|audit|investigate|read|suggest|recommend|propose|estimate|count|give me|walk|understand|see|decide|know|think|report|draft|plan|"
     r"write (?:me )?(?:a|an|the)\s)\b"
 )
-"""Asks for an answer: what follows after a comma or colon is its subject."""
+"""The beginning of a sentence that asks for an answer: what follows a comma or colon in it is its subject."""
 _ENGLISH = r"(?i)\b(?:the|this|that|these|with|and|it|from|what|why|how|should|please)\b"
 """Words that almost every longer English text has, and few texts in other languages."""
 _SHORT = 3
-"""Words up to which a text in ASCII letters may be English without them."""
+"""Maximum words of a text in ASCII letters that may be English without them."""
 _ANSWERED = r"(?i)[\W_]*answered\b[\W_]*"
-"""How a reply begins that says so of the one before it."""
+"""The beginning of a reply that confirms the one before it."""
 _ITEM = r"\s*(?:[-*•]|\d+[.)])\s"
 _QUESTION = ("?", "？", "؟", "\u037e")
 _NEGATED = r"(?i)\s+(?:not|never)\b"
@@ -189,7 +187,7 @@ def _lines(said: str) -> list[str]:
 
 
 def _clauses(said: str) -> Iterator[str]:
-    """Yield the clauses that may order something. A sentence that asks for an answer is one, except at its conjunctions."""
+    """Yield the clauses that may order something. A sentence that asks for an answer is split only at its conjunctions."""
     for line in filter(str.strip, re.split(r"\n+|(?<=[.!?;])\s+", said)):
         marks = r"(?!)" if re.match(_INFORMS, line) else rf"{_CLAUSE}|{_LATER}"
         between = rf"{marks}|{_CONJUNCTION}"
