@@ -125,7 +125,7 @@ _INFORMS = (
     r"what|why|how|which|who|when|where|whether|is|are|does|did|do you|check|find|look|analy[sz]e|assess|audit|investigate|read|suggest|recommend|propose|estimate|count|give me|walk|understand|see|decide|know|think|report|draft|plan|"
     r"write (?:me )?(?:a|an|the)\s)\b"
 )
-"""The beginning of a sentence that asks for an answer: what follows a comma or colon in it is its subject."""
+"""The beginning of a sentence that asks for an answer. A verb after a comma or colon in it orders nothing."""
 _ENGLISH = r"(?i)\b(?:the|this|that|these|with|and|it|from|what|why|how|should|please)\b"
 """Words that almost every longer English text has, and few texts in other languages."""
 _SHORT = 3
