@@ -174,7 +174,7 @@ class Ending(SessionPart):
             if self._may_say(reason):
                 self._said[reason.key or reason.reminder] += 1
                 self._pending.add(reason.key or reason.reminder)
-                self._unsure = text if reason is _UNCLEAR else ""
+                self._unsure = text if reason is _UNCLEAR and after_answered(text) is None else ""
                 return Unfinished(reason.reminder, undone=reason.undone)
         undone = next((reason.undone for reason in reasons if reason.undone), "")
         line = receipt.line if receipt.verified is False else ""

@@ -128,8 +128,8 @@ _INFORMS = (
 """The beginning of a sentence that asks for an answer. A verb after a comma or colon in it orders nothing."""
 _ENGLISH = r"(?i)\b(?:the|this|that|these|with|and|it|from|what|why|how|should|please)\b"
 """Words that almost every longer English text has, and few texts in other languages."""
-_SHORT = 3
-"""Maximum words of a text in ASCII letters that may be English without them."""
+_CODE = r"`|\w/\w|\w\.\w{1,4}\b|\w\(\)"
+"""What names a file or code."""
 _ANSWERED = r"(?i)[\W_]*answered\b[\W_]*"
 """The beginning of a reply that confirms the one before it."""
 _ITEM = r"\s*(?:[-*•]|\d+[.)])\s"
@@ -138,16 +138,15 @@ _NEGATED = r"(?i)\s+(?:not|never)\b"
 
 
 def orders_change(task: str, *, surely: bool = False) -> bool:
-    """Return True if a task asks for a change. With `surely`, return True only for English.
+    """Return True if a task asks for a change. With `surely`, return True only for an order in English.
 
     In other languages, the words of an order may also ask for a text.
     """
     said = _said(task)
-    if re.search(_LOOK_ONLY, said) or (surely and not _english(said)):
+    if re.search(_LOOK_ONLY, said):
         return False
-    pattern = _any("orders")
-    clauses = list(_clauses(said))
-    orders = [bool(pattern.match(clause)) for clause in clauses]
+    pattern = _pattern("orders", "English") if surely else _pattern("orders")
+    orders = [bool(pattern.match(clause)) for clause in _clauses(said)]
     return any(orders) and not (said.rstrip().endswith(_QUESTION) and not orders[-1])
 
 
@@ -160,26 +159,21 @@ def asks(text: str) -> bool:
 def unclear(text: str, task: str) -> bool:
     """Return True if only the model can tell whether this reply is all that its task asks for.
 
-    A task is clear if it has a question mark or asks in English for an answer. So is a greeting or another short task,
-    unless the reply asks something.
+    That holds for a task that may be in another language than English, and for a reply that asks something about a task
+    that names a file or code. A task is clear if it has a question mark or asks in English for an answer.
     """
     said = _said(task)
-    if any(mark in said for mark in _QUESTION):
+    if any(mark in said for mark in _QUESTION) or any(re.match(_INFORMS, line) for line in _lines(said)):
         return False
-    short = said.isascii() and len(said.split()) <= _SHORT
-    return (asks(text) or not short) and not any(re.match(_INFORMS, line) for line in _lines(said))
+    foreign = any(letter.isalpha() and not letter.isascii() for letter in said) or orders_change(task)
+    about_code = re.search(_CODE, said) is not None
+    return foreign or (about_code and (asks(text) or not re.search(_ENGLISH, said)))
 
 
 def after_answered(text: str) -> str | None:
     """Return what follows `ANSWERED` at the beginning of a reply; None if it begins otherwise."""
     said = re.match(_ANSWERED, text)
     return text[said.end() :] if said else None
-
-
-def _english(said: str) -> bool:
-    """Return True if a text may be English."""
-    plain = all(letter.isascii() for letter in said if letter.isalpha())
-    return plain and (len(said.split()) <= _SHORT or re.search(_ENGLISH, said) is not None)
 
 
 def _lines(said: str) -> list[str]:
@@ -235,12 +229,13 @@ def _last_said(text: str) -> str:
 
 def _announces(sentence: str) -> bool:
     said = sentence.strip().lstrip("*_#>- ").rstrip(" .!…。！।*_")
-    step = _any("announces").match(said)
+    step = _pattern("announces").match(said)
     return step is not None and not re.match(_NEGATED, said[step.end() :]) and not re.search(_TO_A_PERSON, said)
 
 
 @cache
-def _any(kind: str) -> re.Pattern[str]:
-    """Return the patterns of all languages as one, compiled on first use: it would add milliseconds to each start."""
-    patterns = "|".join(f"(?:{getattr(language, kind)})" for language in LANGUAGES.values())
+def _pattern(kind: str, only: str = "") -> re.Pattern[str]:
+    """Return the patterns of all languages, or of one, compiled on first use: it would add milliseconds to each start."""
+    chosen = [LANGUAGES[only]] if only else LANGUAGES.values()
+    patterns = "|".join(f"(?:{getattr(language, kind)})" for language in chosen)
     return re.compile(rf"{_MARKER}(?:{patterns})", re.IGNORECASE)

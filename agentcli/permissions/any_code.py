@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.allowing import reading_rule
 from agentcli.permissions.paths import judge_path
 from agentcli.permissions.rules import Rule, command_pattern

@@ -141,7 +141,7 @@ TRUE = {
         "You review changes. Report what you find.\n\n## Input\n\n**Commit hash**: none\n\nUpdate: none\n\n"
         + "> Fix the login.\n" * 60
         + "\nAdd no praise.\n\nBe short.\n\nName each file.",
-        [say("", READ), say("No bug found."), say("ANSWERED")],
+        [say("", READ), say("No bug found.")],
     ),
     "an opinion on a quoted change": (
         "What do you think of this?\n\n" + "-   delete(state, name)\n" * 60,
@@ -159,7 +159,7 @@ TRUE = {
         "Haz una lista de las funciones de cart.py.",
         [say("", READ), say("- price"), say("ANSWERED")],
     ),
-    "a table": ("Make a table of the functions in cart.py.", [say("", READ), say("| price |\n|---|"), say("ANSWERED")]),
+    "a table": ("Make a table of the functions in cart.py.", [say("", READ), say("| price |\n|---|")]),
     "what to change in Chinese": (
         "总结一下 cart.py 需要修改的地方。",
         [say("", READ), say("系数。"), say("ANSWERED")],

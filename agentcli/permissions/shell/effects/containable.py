@@ -222,7 +222,7 @@ def _problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspa
     if words[0] in CHANGING or not is_ordinary(words):
         started = {named[0] for named in runs(part)} if words[0] in WRAPPERS else ()
         for word in words[1:]:
-            if os.path.basename(word) in started:
+            if "/" in word and "=" not in word and not word.startswith("-") and os.path.basename(word) in started:
                 yield _name_problem(word, folders, workspace)
                 continue
             # What `cp` copies it only reads.
