@@ -229,7 +229,9 @@ class CommandLine:
         def judged(text: str) -> Containment:
             line = analyse(text, workspace)
             there = line.elsewhere
-            return Containment(outside=True, switched=there.switched) if there.runs else line.contained
+            if not replace(there, fresh=()).runs:
+                return line.contained
+            return Containment(outside=True, switched=there.switched, fresh=there.fresh)
 
         return in_parts(self.text, workspace, judged)
 

@@ -20,6 +20,7 @@ from agentcli.permissions.paths import Workspace
 from agentcli.permissions.shell.effects.containable import Containment
 from agentcli.permissions.shell.effects.elsewhere import PROGRAMS
 from agentcli.permissions.shell.effects.git_repositories import RECORDING
+from agentcli.permissions.shell.effects.pushing import why_published
 from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.programs.option_grammar import fit
 from agentcli.permissions.shell.syntax.parse import Piece, below, contents, parse, parse_word, parser, plain_git
@@ -54,12 +55,21 @@ def in_parts(text: str, workspace: Workspace, judged: Callable[[str], Containmen
         ran = any(not part.records for part in parts)
         if verdict.why or verdict.parts or (verdict.records and ran and _takes_content(segment.text)):
             return None
-        if verdict.switched and any(map(_switches, parts)):
+        if (verdict.switched and any(map(_switches, parts))) or not _made_by(parts, verdict.fresh):
             return None
+        if verdict.outside and (why := why_published(segment.text, [part.text for part in parts], workspace)):
+            return Containment(why)
         late = ran and (verdict.records or verdict.outside)
         parts.append(LinePart(segment.text, segment.joint, verdict.records, late, verdict.outside))
     stores = all(words[1:2] and words[1] in _STORING for part in parts if part.records for words in _git(part.text))
     return Containment(records=any(part.records for part in parts), parts=tuple(parts), stores=stores)
+
+
+def _made_by(parts: Sequence[LinePart], branches: Sequence[str]) -> bool:
+    """Return True if parts of a line make these branches and switch to them."""
+    lines = [words for part in parts if part.records for words in _git(part.text)]
+    making = [words for words in lines if not {"-b", "-c", "--create"}.isdisjoint(words)]
+    return all(any(words[1] in ("checkout", "switch") and name in words for words in making) for name in branches)
 
 
 def _switches(part: LinePart) -> bool:

@@ -96,6 +96,8 @@ class Containment:
     """True if it runs outside the sandbox: it only reads elsewhere, or pushes."""
     switched: bool = False
     """True if it pushes whatever branch is current by then."""
+    fresh: tuple[str, ...] = ()
+    """Branches that it pushes, and that only an earlier part may make."""
 
 
 ASKED = Containment("no sandbox can contain it")

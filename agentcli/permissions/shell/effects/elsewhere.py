@@ -44,11 +44,13 @@ class Elsewhere:
     """Patterns of the rules that would allow its pushes and what it writes on a forge."""
     switched: bool = False
     """True if it pushes whatever branch is current by then."""
+    fresh: tuple[str, ...] = ()
+    """Branches that it pushes, and that only an earlier command may make."""
 
     @property
     def runs(self) -> bool:
         """True if the line may run outside."""
-        return self.acts and not self.why and not self.others
+        return self.acts and not self.why and not self.others and not self.fresh
 
 
 def judged_elsewhere(
@@ -73,6 +75,7 @@ def together(found: Sequence[Elsewhere]) -> Elsewhere:
         tuple(dict.fromkeys(host for one in found for host in one.hosts)),
         tuple(dict.fromkeys(push for one in found for push in one.pushes)),
         any(one.switched for one in found),
+        tuple(dict.fromkeys(name for one in found for name in one.fresh)),
     )
 
 
@@ -128,6 +131,8 @@ def _push(command: Command, folders: tuple[Path, ...], workspace: Workspace) -> 
     push = push_of(command.words, folders, workspace)
     if push is None:
         return None
-    if not push.why or (push.plain and workspace.approves(exact(push.plain))):
+    if push.plain and workspace.approves(exact(push.plain)):
         return Elsewhere(acts=True, switched=not push.named)
+    if not push.why:
+        return Elsewhere(acts=True, switched=not push.named, fresh=(push.fresh,) if push.fresh else ())
     return Elsewhere(True, f"git push uses the network: {push.why}", pushes=(exact(push.plain),) if push.plain else ())

@@ -204,6 +204,9 @@ def repository_problem(folder: Path, workspace: Workspace, subcommand: str) -> s
     chosen = next((found[-1] for text in settings if (found := _HOOKS_PATH.findall(text))), "")
     if chosen:
         hooks = Path(os.path.normpath(top / os.path.expanduser(chosen)))
+    inside = any(map((place := resolved(hooks)).is_relative_to, workspace.resolved_roots))
+    if subcommand == "push" and inside and not place.is_relative_to(resolved(top / ".git")):
+        return f"git runs hooks of the workspace ({hooks.name})"
     named = _HOOKS.get(subcommand, frozenset()) | _ALWAYS
     active = sorted(hook.name for hook in hooks.iterdir() if hook.name in named) if probe.is_dir(hooks) else []
     return f"git runs the hook {active[0]} of the repository" if active else ""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import fnmatch
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentcli.core.dataclass import dataclass
-from agentcli.permissions.paths import Workspace, resolved
+from agentcli.core.dataclass import dataclass, replace
+from agentcli.permissions.paths import Workspace, names_protected, resolved
 from agentcli.permissions.shell.effects.git_repositories import git_placed, repository_problem
 from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.programs.option_grammar import Shape, fit
-from agentcli.permissions.shell.syntax.parse import UNKNOWN
+from agentcli.permissions.shell.syntax.parse import UNKNOWN, contents, plain_git
 from agentcli.system import probe
 
 _PLAIN = Shape(
@@ -44,6 +46,8 @@ class Push:
     """The command as a rule may allow it, `git push REMOTE BRANCH`; empty if no rule is enough."""
     named: bool = False
     """True if the command names the branch, so that it pushes no other one if an earlier command switches."""
+    fresh: str = ""
+    """The branch, if it does not exist yet: only an earlier command may make it."""
 
 
 def push_of(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Push | None:
@@ -61,7 +65,15 @@ def push_of(words: Sequence[str], folders: Sequence[Path], workspace: Workspace)
     top = next(top for top in (folders[0], *folders[0].parents) if probe.exists(top / ".git"))
     if resolved(top) not in workspace.resolved_roots:
         return Push("the repository is not a folder of the session, so a program may have made it")
+    if secret := next((path for path in workspace.git(top).secrets if names_protected(path, write=False)), ""):
+        return replace(_pushed(operands, top, workspace), why=f"{os.path.relpath(secret, top)} is part of the branch")
+    return _pushed(operands, top, workspace)
+
+
+def _pushed(operands: Sequence[str], top: Path, workspace: Workspace) -> Push:
     settings = _settings_of(top / ".git/config")
+    if probe.exists(top / ".git/modules") and any("recurse" in text.lower() for text in _own_settings(workspace)):
+        return Push("your settings of git push submodules, too")
     if settings is None or probe.exists(top / ".git/config.worktree"):
         return Push("the settings of the repository decide what it pushes")
     return _judged(operands, top, settings, workspace)
@@ -89,7 +101,54 @@ def _judged(operands: Sequence[str], top: Path, settings: dict[str, list[str]], 
         return Push(f"{branch} is a branch that others use", plain, named=len(operands) > 1)
     if branch != current and _exists(top, branch):
         return Push(f"{branch} is not the current branch", plain, named=True)
-    return Push(plain=plain, named=len(operands) > 1 and operands[1] != "HEAD")
+    if branch != current and _names_another(top, branch):
+        return Push(
+            f"{branch} names something other than a branch",
+            plain if probe.exists(top / ".git/refs/tags" / branch) else "",
+            named=True,
+        )
+    fresh = branch if branch != current else ""
+    return Push(plain=plain, named=len(operands) > 1 and operands[1] != "HEAD", fresh=fresh)
+
+
+def why_published(text: str, earlier: Sequence[str], workspace: Workspace) -> str:
+    """Return why a push would publish a file of secrets that its line adds; or an empty string."""
+    from agentcli.permissions.sandbox.protected import found_in  # the sandbox of an earlier part needs it, too
+
+    adding = [words for each in earlier for words in _git_commands(each) if words[1:2] == ("add",)]
+    if not adding or not any(words[1:2] == ("push",) for words in _git_commands(text)):
+        return ""
+    forced = any(re.fullmatch(r"-\w*f\w*|--force", word) for words in adding for word in words)
+    named = all(probe.is_file(workspace.cwd / word) for words in adding for word in words[2:] if word[:1] != "-")
+    if named and not any(re.fullmatch(r"-\w*A\w*|--all", word) for words in adding for word in words):
+        return ""
+    tops = {top for top in workspace.resolved_roots if probe.is_dir(top / ".git")}
+    for secret in (name.path for name in found_in(workspace.resolved_roots).private):
+        top = next((top for top in tops if secret.is_relative_to(top)), None)
+        if top is not None and (forced or not _ignored(secret, top)):
+            return f"git push would publish {os.path.relpath(secret, top)}, which .gitignore does not name"
+    return ""
+
+
+def _git_commands(text: str) -> Sequence[tuple[str, ...]]:
+    lines = (plain_git([piece.text for piece in part.words]) for part in contents(text)[0] if part.words)
+    return [tuple(words) for words in lines if words[0] == "git"]
+
+
+def _ignored(file: Path, top: Path) -> bool:
+    """Return True if git surely ignores a file because of its name, or of a folder around it."""
+    for folder in (folder for folder in file.parents if folder.is_relative_to(top)):
+        verdict = False
+        rows = _text(folder / ".gitignore").splitlines()
+        rows = [*(_text(top / ".git/info/exclude").splitlines() if folder == top else ()), *rows]
+        for row in map(str.strip, rows):
+            pattern = row.removeprefix("!").removeprefix("/").removeprefix("**/").rstrip("/")
+            names = file.relative_to(folder).parts
+            if row[:1] != "#" and pattern and any(fnmatch.fnmatchcase(name, pattern) for name in names):
+                verdict = not row.startswith("!") and (row[:1] != "/" or fnmatch.fnmatchcase(names[0], pattern))
+        if verdict:
+            return True
+    return False
 
 
 def _settings_of(file: Path) -> dict[str, list[str]] | None:
@@ -114,9 +173,13 @@ def _settings_of(file: Path) -> dict[str, list[str]] | None:
 
 def _own_modes(workspace: Workspace) -> frozenset[str]:
     """Return what the person's own settings say about pushes without a branch."""
-    texts = (_text(workspace.home / name) for name in (".gitconfig", ".config/git/config"))
+    texts = _own_settings(workspace)
     found = (re.findall(r"(?ims)^\s*\[push\][^\[]*?^\s*default\s*=\s*(\w+)", text) for text in texts)
     return frozenset(mode.lower() for modes in found for mode in modes)
+
+
+def _own_settings(workspace: Workspace) -> Sequence[str]:
+    return [_text(workspace.home / name) for name in (".gitconfig", ".config/git/config")]
 
 
 def _current(top: Path) -> str:
@@ -130,7 +193,7 @@ def _shared(top: Path, remote: str, workspace: Workspace) -> frozenset[str]:
     head = re.fullmatch(
         rf"ref: refs/remotes/{re.escape(remote)}/(\S+)\s*", _text(top / f".git/refs/remotes/{remote}/HEAD")
     )
-    texts = (_text(workspace.home / name) for name in (".gitconfig", ".config/git/config"))
+    texts = _own_settings(workspace)
     chosen = [name for text in texts for name in re.findall(r"(?im)^\s*defaultbranch\s*=\s*\"?([^\s\"]+)", text)]
     return _OF_OTHERS | {*chosen, *([head[1]] if head else [])}
 
@@ -139,6 +202,13 @@ def _exists(top: Path, branch: str) -> bool:
     return probe.exists(top / ".git/refs/heads" / branch) or f" refs/heads/{branch}\n" in _text(
         top / ".git/packed-refs"
     )
+
+
+def _names_another(top: Path, name: str) -> bool:
+    """Return True if git finds a tag, a remote's branch or anything else by a name."""
+    git = top / ".git"
+    found = any(probe.exists(git / kind / name) for kind in (".", "refs", "refs/tags", "refs/remotes"))
+    return found or bool(re.search(rf"(?m)[ /]{re.escape(name)}$", _text(git / "packed-refs")))
 
 
 def _text(file: Path) -> str:

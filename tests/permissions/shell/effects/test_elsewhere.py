@@ -9,7 +9,7 @@ import pytest
 
 from agentcli.core.message import ToolCall
 from agentcli.permissions.decide import Decision
-from agentcli.permissions.git_config import git_facts
+from agentcli.permissions.git_config import GitFacts, git_facts
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules, proposed_rules
 from tests.permissions.corpus import make_workspace
@@ -32,6 +32,9 @@ def workspace(tmp_path: Path) -> Workspace:
     (git / "HEAD").write_text("ref: refs/heads/feature\n")
     for branch in ("main", "feature", "other"):
         (git / "refs/heads" / branch).write_text("0" * 40)
+    for name in ("refs/tags/v1.0", "refs/remotes/origin/release-2", "FETCH_HEAD"):
+        (git / name).parent.mkdir(exist_ok=True)
+        (git / name).write_text("0" * 40)
     (git / "refs/remotes/origin/HEAD").write_text("ref: refs/remotes/origin/release-2\n")
     settings(made, "git@example.org:a/b.git")
     return replace(made, path="/nonexistent", sandboxed=True, gated=True, records=True, shell_env=dict, git=git_facts)
@@ -247,6 +250,15 @@ def test_the_branch_that_is_worked_on_is_pushed_unasked(command: str, workspace:
         ("git push origin +feature", ""),
         ("git push origin :feature", ""),
         ("git push origin feature main", ""),
+        ("git push origin refs/heads/main", ""),
+        ("git push origin heads/main", ""),
+        ("git push origin v1.0", "bash(git push origin v1.0)"),
+        ("git push origin tags/v1.0", ""),
+        ("git push origin origin/release-2", ""),
+        ("git push origin FETCH_HEAD", ""),
+        ("git push origin nowhere", ""),
+        ("git tag v2 && git push origin v2", ""),
+        ("git branch new other && git push origin new", ""),
         ("git push -f", ""),
         ("git push --force-with-lease origin feature", ""),
         ("git push --force-if-includes origin feature", ""),
@@ -333,6 +345,41 @@ def test_a_push_asks_if_a_hook_would_run_and_where_others_work(workspace: Worksp
     assert "others use" in decided("git push origin feature", workspace, Rules()).why
     (workspace.cwd / ".git/HEAD").write_text("0" * 40)
     assert decided("git push", workspace, Rules()).decision == "ask", "no branch is current"
+
+
+def test_a_push_asks_if_hooks_lie_in_the_workspace_or_submodules_go_with_it(workspace: Workspace) -> None:
+    line = "make && git push"
+    own = workspace.home / ".gitconfig"
+    assert decided(line, workspace, Rules()).decision == "allow"
+    own.write_text("[core]\n\thooksPath = .husky\n")
+    assert "hooks of the workspace" in decided("git push", workspace, Rules()).why, "an earlier command may write one"
+    assert decided(line, workspace, Rules()).decision == "ask"
+    own.write_text("[core]\n\thooksPath = ~/hooks\n[submodule]\n\trecurse = true\n")
+    assert decided(line, workspace, Rules()).decision == "allow"
+    (workspace.cwd / ".git/modules").mkdir()
+    assert "submodules" in decided("git push", workspace, Rules()).why
+
+
+def test_a_push_asks_if_it_would_publish_a_file_of_secrets(workspace: Workspace) -> None:
+    line, ignore = "git add {} && git commit -qm x && git push -q", workspace.cwd / ".gitignore"
+    (workspace.cwd / "src/pkg/.env.local").write_text("TOKEN=x\n")
+    for given in ("-A", ".", "src", "*", "README.md -A", "-f ."):
+        found = decided(line.format(given), workspace, Rules())
+        assert found.decision == "ask", given
+        assert "src/pkg/.env.local" in found.why
+    assert decided("git add -A && git commit -qm x", workspace, Rules()).decision == "allow", "it stays here"
+    assert decided(line.format("README.md src/pkg/a.py"), workspace, Rules()).decision == "allow"
+    for pattern in ("!.env.local", "#.env.local", "/.env*", ".env"):
+        ignore.write_text(f"{pattern}\n")
+        assert decided(line.format("-A"), workspace, Rules()).decision == "ask", pattern
+    for pattern in (".env*", "*.local", "/src", "pkg/"):
+        ignore.write_text(f"{pattern}\n")
+        assert decided(line.format("-A"), workspace, Rules()).decision == "allow", pattern
+        assert decided(line.format("-fA"), workspace, Rules()).decision == "ask", pattern
+    tracked = replace(workspace, git=lambda folder: GitFacts("", (f"{folder}/config/.env",)))
+    found = decided("git push", tracked, Rules())
+    assert (found.decision, found.grants()) == ("ask", ("bash(git push origin feature)",))
+    assert "config/.env" in found.why
 
 
 def test_a_repository_that_a_program_may_have_made_is_not_pushed(workspace: Workspace) -> None:
