@@ -229,9 +229,8 @@ class CommandLine:
         def judged(text: str) -> Containment:
             line = analyse(text, workspace)
             there = line.elsewhere
-            if not replace(there, fresh=()).runs:
-                return line.contained
-            return Containment(outside=True, switched=there.switched, fresh=there.fresh)
+            here = Containment(outside=True, switched=there.switched, fresh=there.fresh)
+            return here if there.runs else line.contained
 
         return in_parts(self.text, workspace, judged)
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _MOST = 16
 """Maximum parts: each has its own sandbox, whose description takes some kilobytes."""
+_MAKING = word_set("tag branch fetch pull stash")
 _STORING = word_set("add branch commit tag")
 """Commands of git that leave the work tree alone."""
 
@@ -55,7 +56,7 @@ def in_parts(text: str, workspace: Workspace, judged: Callable[[str], Containmen
         ran = any(not part.records for part in parts)
         if verdict.why or verdict.parts or (verdict.records and ran and _takes_content(segment.text)):
             return None
-        if (verdict.switched and any(map(_switches, parts))) or not _made_by(parts, verdict.fresh):
+        if (verdict.switched and any(map(_switches, parts))) or (verdict.fresh and any(map(_makes_refs, parts))):
             return None
         if verdict.outside and (why := why_published(segment.text, [part.text for part in parts], workspace)):
             return Containment(why)
@@ -65,11 +66,9 @@ def in_parts(text: str, workspace: Workspace, judged: Callable[[str], Containmen
     return Containment(records=any(part.records for part in parts), parts=tuple(parts), stores=stores)
 
 
-def _made_by(parts: Sequence[LinePart], branches: Sequence[str]) -> bool:
-    """Return True if parts of a line make these branches and switch to them."""
-    lines = [words for part in parts if part.records for words in _git(part.text)]
-    making = [words for words in lines if not {"-b", "-c", "--create"}.isdisjoint(words)]
-    return all(any(words[1] in ("checkout", "switch") and name in words for words in making) for name in branches)
+def _makes_refs(part: LinePart) -> bool:
+    """Return True if git may make a tag or a branch in a part without switching to it."""
+    return any(words[1:2] and words[1] in _MAKING for words in _git(part.text))
 
 
 def _switches(part: LinePart) -> bool:

@@ -97,7 +97,7 @@ class Containment:
     switched: bool = False
     """True if it pushes whatever branch is current by then."""
     fresh: tuple[str, ...] = ()
-    """Branches that it pushes, and that only an earlier part may make."""
+    """Branches that it pushes and that do not exist yet."""
 
 
 ASKED = Containment("no sandbox can contain it")

@@ -45,12 +45,12 @@ class Elsewhere:
     switched: bool = False
     """True if it pushes whatever branch is current by then."""
     fresh: tuple[str, ...] = ()
-    """Branches that it pushes, and that only an earlier command may make."""
+    """Branches that it pushes and that do not exist: without an earlier command that makes one, it pushes nothing."""
 
     @property
     def runs(self) -> bool:
         """True if the line may run outside."""
-        return self.acts and not self.why and not self.others and not self.fresh
+        return self.acts and not self.why and not self.others
 
 
 def judged_elsewhere(

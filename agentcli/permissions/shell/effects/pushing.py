@@ -47,7 +47,7 @@ class Push:
     named: bool = False
     """True if the command names the branch, so that it pushes no other one if an earlier command switches."""
     fresh: str = ""
-    """The branch, if it does not exist yet: only an earlier command may make it."""
+    """The branch, if it does not exist yet."""
 
 
 def push_of(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Push | None:

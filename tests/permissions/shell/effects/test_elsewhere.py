@@ -256,7 +256,6 @@ def test_the_branch_that_is_worked_on_is_pushed_unasked(command: str, workspace:
         ("git push origin tags/v1.0", ""),
         ("git push origin origin/release-2", ""),
         ("git push origin FETCH_HEAD", ""),
-        ("git push origin nowhere", ""),
         ("git tag v2 && git push origin v2", ""),
         ("git branch new other && git push origin new", ""),
         ("git push -f", ""),
