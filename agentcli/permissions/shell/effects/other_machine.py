@@ -17,7 +17,6 @@ from agentcli.permissions.exposed import names_private
 from agentcli.permissions.paths import PRIVATE_IN_HOME, canonical, could_name_protected, names_protected
 from agentcli.permissions.shell.effects.searches import search_of
 from agentcli.permissions.shell.programs.git_table import GIT_READERS, shows_text
-from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.programs.option_grammar import Found, Shape, fit
 from agentcli.permissions.shell.programs.readers import PATHS, READERS, SEARCHING, find_reads, shows_no_content
 from agentcli.permissions.shell.programs.services import reads_service
@@ -195,10 +194,21 @@ def only_reads_there(text: str) -> str:
     commands = read_plain(text)
     if isinstance(commands, NotPlain):
         return commands.why
-    return next(filter(None, map(_problem, commands)), "")
+    folder = ""
+    for command in commands:
+        if why := _problem(command, folder):
+            return why
+        if command.words[0] == "cd":
+            folder = _joined(folder, command.words[1])
+    return ""
 
 
-def _problem(command: Command) -> str:
+def _joined(folder: str, path: str) -> str:
+    return path if path.startswith(("/", "~")) or not folder else f"{folder}/{path}"
+
+
+def _problem(command: Command, folder: str) -> str:
+    """Return why a command may do more than read there in a folder; an empty one is not known."""
     words = _unwrapped(command.words)
     if not command.bare or command.loop or not words:
         return f"{command.words[0]} is not known"
@@ -206,16 +216,17 @@ def _problem(command: Command) -> str:
     if reads_service(words):
         return ""
     if name == "cd":
-        return "" if len(arguments) == 1 and not arguments[0].startswith("-") else "cd without a plain folder"
+        plain = len(arguments) == 1 and not arguments[0].startswith("-")
+        return secret_there(arguments[0], names_only=True) if plain else "cd without a plain folder"
     if name == "find":
         found = (
             find_reads(arguments)
             if not any(word.startswith(("-exec", "-ok")) for word in arguments)
             else "find starts programs"
         )
-        return found if isinstance(found, str) else _paths_problem(words, found, names_only=True)
+        return found if isinstance(found, str) else _paths_problem(folder, found, names_only=True)
     if name == "git":
-        return _git_problem(arguments)
+        return _git_problem(arguments, folder)
     fitting = fit(READERS[name], arguments) if READERS.get(name) else f"{name} may change something"
     if isinstance(fitting, str):
         return f"{name} may change something"
@@ -224,7 +235,7 @@ def _problem(command: Command) -> str:
         return f"{name} may start other programs"
     if name in SEARCHING and search_of(name, arguments, found) is not None:
         return _recursive_problem(name, found)
-    return _paths_problem(words, found, names_only=shows_no_content(words))
+    return _paths_problem(folder, found, names_only=shows_no_content(words))
 
 
 def _unwrapped(words: Sequence[str]) -> Sequence[str]:
@@ -246,26 +257,30 @@ def _unwrapped(words: Sequence[str]) -> Sequence[str]:
     return ()
 
 
-def _git_problem(arguments: Sequence[str]) -> str:
+def _git_problem(arguments: Sequence[str], folder: str) -> str:
     rest = list(arguments)
     while rest and rest[0] in ("-C", "--no-pager"):
+        folder = _joined(folder, rest[1]) if rest[0] == "-C" and len(rest) > 1 else folder
         del rest[: 2 if rest[0] == "-C" else 1]
     fitting = fit(GIT_READERS[rest[0]], rest[1:]) if rest and rest[0] in GIT_READERS else "git may change something"
     if isinstance(fitting, str):
         return "git may change something"
-    named = [value for kind, value in fitting[1] if kind in PATHS]
-    # What it tracks is not known here.
-    if shows_text(rest[0], fitting[1]) and not named:
+    revisions = [value for kind, value in fitting[1] if kind in PATHS and kind != "behind"]
+    files = [value for kind, value in fitting[1] if kind == "behind"] or [each.partition(":")[2] for each in revisions]
+    # What it tracks in a folder is not known here.
+    if shows_text(rest[0], fitting[1]) and not (files and all("." in PurePosixPath(path).name for path in files)):
         return "git may show any tracked file"
-    return _paths_problem(("git",), fitting[1], names_only=False)
+    return _paths_problem(folder, fitting[1], names_only=False)
 
 
-def _paths_problem(words: Sequence[str], found: Found, *, names_only: bool) -> str:
+def _paths_problem(folder: str, found: Found, *, names_only: bool) -> str:
     for kind, value in found:
         if kind in PATHS or kind == "glob":
             text = value.rpartition(":")[2] if kind in ("rev", "range") else value
-            if why := secret_there(text, names_only=names_only):
-                return why
+            # If `cd` fails, the path begins elsewhere.
+            for path in dict.fromkeys((text, _joined(folder, text))):
+                if why := secret_there(path, names_only=names_only):
+                    return why
     return ""
 
 
@@ -281,12 +296,12 @@ _SAMPLES = (
     "cert.pfx",
 )
 _READABLE_TREES = ("/etc/nginx", "/etc/apache2", "/etc/systemd", "/lib/systemd", "/etc/cron", "/var/log", "/usr")
-_CLOSED = tuple(
-    word_set("""
-/dev /boot /etc/shadow /etc/gshadow /etc/sudoers /etc/ssl/private /etc/letsencrypt/live /etc/letsencrypt/archive /run/secrets
-/var/run/secrets /etc/kubernetes /var/lib/docker /etc/mysql /etc/wireguard /etc/openvpn /etc/NetworkManager /etc/ppp /etc/krb5
-""")
+_OF_SYSTEM = re.compile(r"/(?:etc|var|run|sys|proc|dev|boot)(?:/|$)")
+_PUBLIC = re.compile(
+    r"/etc/(?:nginx|apache2|systemd|cron[\w.]*|logrotate\.d|sites-\w+)/.*|/var/(?:log|www)/.*"
+    r"|/etc/(?:hosts|hostname|os-release|issue|fstab|resolv\.conf|crontab|passwd|group|timezone|lsb-release|debian_version|ssh/sshd_config)"
 )
+"""Paths of the system's folders whose contents are no secret; other files there may be."""
 _PROC = re.compile(r"/proc/(?:loadavg|meminfo|cpuinfo|version|uptime|mounts|stat|net/\w+)")
 _HOLDING = {parts[-1] for parts in PRIVATE_IN_HOME} - {"git"}
 
@@ -300,7 +315,8 @@ def secret_there(path: str, *, names_only: bool) -> str:
         return ""
     parts = plain.split("/")
     private = names_protected(plain, write=False) or names_private(plain) or could_name_protected(plain)
-    closed = plain.startswith(_CLOSED) or (plain.startswith(("/proc", "/sys")) and not _PROC.fullmatch(plain))
+    closed = _OF_SYSTEM.match(plain) and not (_PUBLIC.fullmatch(plain) or _PROC.fullmatch(plain))
+    closed = closed or (plain.startswith("/") and not set("*?[{").isdisjoint(plain.split("/")[1]))
     if private or closed or not _HOLDING.isdisjoint(map(canonical, parts)):
         return f"{path} could be a secret"
     wild = next((part for part in parts if set(part) & set("*?[{")), "")

@@ -32,7 +32,9 @@ _DOCKER = (
     Shape("--format=text -q -f:text --filter=text", "=volume|network|context =ls"),
     Shape("-v --format=text", "=version|info"),
     Shape("-v --verbose --format=text", "=system =df"),
-    Shape("", "=top|port text*"),
+    # Behind its container, `top` takes options of `ps`, which shows environments.
+    Shape("", "=top text"),
+    Shape("", "=port text text?"),
 )  # fmt: skip
 _DOCKER_COMPOSE = (
     Shape("-aq --all --quiet --services --format=text --status=text --filter=text", "=ps|images|ls|top|version text*"),
@@ -58,7 +60,9 @@ def reads_service(words: Sequence[str]) -> bool:
         case "docker-compose":
             return _compose(arguments)
         case "psql":
-            return _queries(arguments)
+            return _of_own_database(arguments) and _queries(arguments)
+        case "pg_isready":
+            return _of_own_database(arguments) and _fits(_READING[name], arguments)
         case "curl":
             return _asks_itself(arguments)
         case _:
@@ -95,8 +99,9 @@ def _compose(arguments: Sequence[str]) -> bool:
         option = rest.pop(0)
         if option.partition("=")[0] not in ("-f", "--file", "-p", "--project-name", "--profile"):
             return False
-        if "=" not in option and rest:
-            rest.pop(0)
+        value = option.partition("=")[2] or (rest.pop(0) if rest else "")
+        if option.startswith(("-f", "--file")) and not _COMPOSE_FILE.fullmatch(value):
+            return False
     # Its whole text would show the values of variables.
     quiet = [
         word for word in rest[1:] if word not in ("-q", "--quiet", "--services", "--images", "--volumes", "--profiles")
@@ -104,6 +109,24 @@ def _compose(arguments: Sequence[str]) -> bool:
     return _fits(
         _DOCKER_COMPOSE, ["config", *quiet] if rest[:1] == ["config"] and len(rest) > 1 else rest
     ) and rest != ["config"]
+
+
+_COMPOSE_FILE = re.compile(r"(?!github\.com/)[\w./~-]+\.ya?ml")
+"""A file of compose that it does not fetch."""
+_OWN_HOST = re.compile(r"localhost|127\.0\.0\.1|::1|/(?:var/)?run/postgresql|/tmp")
+
+
+def _of_own_database(arguments: Sequence[str]) -> bool:
+    """Return True if a client of PostgreSQL connects to its own machine: it tells any other one what it is given."""
+    own = True
+    for before, word in pairwise(["", *arguments]):
+        if before in ("-h", "--host"):
+            own = own and bool(_OWN_HOST.fullmatch(word))
+        elif word.startswith("--host=") or re.match(r"-h.", word):
+            own = own and bool(_OWN_HOST.fullmatch(re.sub(r"^(?:--host=|-h)", "", word)))
+        elif before not in ("-c", "--command", "-F", "-P") and not word.startswith("--command="):
+            own = own and "://" not in word and not re.search(r"\w\s*=", word.removeprefix("--dbname").lstrip("="))
+    return own
 
 
 _SQL_WORDS = word_set("""
@@ -126,6 +149,10 @@ _PSQL = Shape(
     "--tuples-only --no-align --expanded --csv --no-psqlrc --no-password -w --quiet",
     "word? word?",
 )
+_SYSTEM_TABLE = re.compile(
+    r"pg_(?:catalog|stat\w*|class|index(?:es)?|tables|views|matviews|databases?|namespace|attribute|constraint|locks|extension|type|sequences?|trigger|inherits)"
+)
+"""Tables of PostgreSQL itself without passwords."""
 _DESCRIBES = re.compile(r"\\(?:d[a-zS]*\+?|l\+?|conninfo|dt\+?)(?:\s+[\w.*\"]+)?\s*;?")
 
 
@@ -148,6 +175,9 @@ def sql_only_reads(text: str) -> bool:
     plain = re.sub(r"'(?:[^']|'')*'", "''", re.sub(r"\"[^\"']*\"", "quoted", text)).strip().removesuffix(";").lower()
     plain = re.sub(r"^explain\s+(?:analyze\s+|\((?:[a-z]+[ ,]*)*\)\s*)?(?=select\b)", "", plain)
     if ";" in plain or "$" in plain or '"' in plain or not re.match(r"(?:select|show|with|table)\b", plain):
+        return False
+    own = re.findall(r"pg_\w+|\w*user_mapping\w*", text.lower())
+    if not all(name in _SQL_FUNCTIONS or _SYSTEM_TABLE.fullmatch(name) for name in own):
         return False
     called = re.findall(r"([a-z_][\w.]*)\s*\(", plain)
     pure = all(name in _SQL_FUNCTIONS or re.fullmatch(r"st_[a-z]+", name) for name in called)
