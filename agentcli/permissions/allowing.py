@@ -10,8 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from agentcli.permissions.network.hosts import covers_host
 from agentcli.permissions.paths import Workspace, judge_path
 from agentcli.permissions.rules import (
+    NETWORK,
     SANDBOX,
     Rule,
     command_pattern,
@@ -24,12 +26,15 @@ from agentcli.permissions.shell.effects.covered import why_uncovered
 from agentcli.permissions.shell.effects.harmless_values import Assignments, covers, harmless_assignments, split_pattern
 from agentcli.permissions.shell.effects.prefixes import runs_code
 from agentcli.permissions.shell.effects.starting import starts_another
+from agentcli.permissions.shell.programs.forge import writes_forge
 from agentcli.permissions.shell.programs.known_programs import bounded
 from agentcli.permissions.shell.syntax.file_names import meanings
 from agentcli.permissions.shell.syntax.parse import Command
 
 
-def allowing_rule(rules: Sequence[Rule], line: CommandLine, reads: Sequence[Rule] = ()) -> Rule | str | None:
+def allowing_rule(
+    rules: Sequence[Rule], line: CommandLine, reads: Sequence[Rule] = (), hosts: Sequence[Rule] = ()
+) -> Rule | str | None:
     """Return the rule that allows the line: by its exact text, or command by command.
 
     A command that only reads needs none. A rule that a person wrote covers everything it matches (but see
@@ -37,7 +42,8 @@ def allowing_rule(rules: Sequence[Rule], line: CommandLine, reads: Sequence[Rule
     changes files (`cp *`) applies inside the workspace.
 
     `reads` are rules about reading files. They cover a command that only reads, if they cover the files outside that it
-    reads. If a rule matches but does not cover the line, return the reason; None if none matches.
+    reads. `hosts` are rules about hosts. They cover a command that only reads from such a host, outside the sandbox.
+    If a rule matches but does not cover the line, return the reason; None if none matches.
     """
     for rule in rules:
         if rule.pattern in ("", "*") or rule.pattern == exact(line.text.strip()):
@@ -54,10 +60,26 @@ def allowing_rule(rules: Sequence[Rule], line: CommandLine, reads: Sequence[Rule
             )
         else:
             found = _covering_rule(rules, plain, number, command) if reading.why and not away(plain, number) else None
+            if reading.why and not isinstance(found, Rule):
+                found = _answering_rule((*rules, *hosts), plain, number) or found
         if (reading.why or given) and not isinstance(found, Rule):
             return found
         used = found if isinstance(found, Rule) else used
     return used
+
+
+def _answering_rule(rules: Sequence[Rule], line: CommandLine, number: int) -> Rule | None:
+    """Return a rule about the host of a command, or about its push; None unless it has all that it needs."""
+    answer = line.answer_to(number)
+    if answer is None or line.workspace is None:
+        return None
+    if not all(map(line.workspace.allows_host, answer.hosts)) or not all(map(line.workspace.approves, answer.pushes)):
+        return None
+    for rule in rules:
+        about_host = rule.tool == NETWORK and any(covers_host(rule.pattern, host) for host in answer.hosts)
+        if about_host or (rule.tool != NETWORK and rule.pattern in answer.pushes):
+            return rule
+    return None
 
 
 def _covering_rule(rules: Sequence[Rule], line: CommandLine, number: int, command: Command) -> Rule | str | None:
@@ -75,6 +97,8 @@ def _covering_rule(rules: Sequence[Rule], line: CommandLine, number: int, comman
             return rule
         if rule.proposed and (bounded(command.words) or command.loop is not None):
             continue
+        if rule.proposed and (written := writes_forge(command.words)) and written != rule.pattern:
+            continue  # it tells other people than those of the rule
         reason = uncovered(rule.pattern, line, number) if rule.proposed else _excepted(rule.pattern, line, number)
         if not reason:
             return rule

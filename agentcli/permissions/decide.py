@@ -105,7 +105,8 @@ def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode
         decision, paths=(nature.path,) if nature.path else (), machine=nature.machine, hidden=nature.hidden,
         instead=instead, left_out=nature.left_out, explains=nature.line.explained if nature.line else tuple,
         widen=_widen(call, nature, tools, rules, mode, workspace) if only_mode_asks(decision) else tuple,
-        grants=_grants(call, nature, tools, rules, workspace) if decision.rule == "mode auto" else tuple,
+        grants=_grants(call, nature, tools, rules, mode, workspace)
+        if decision.rule == "mode auto" or (_boxes_all(nature) and only_mode_asks(decision)) else tuple,
     )  # fmt: skip
 
 
@@ -160,9 +161,12 @@ def _widen(
 
 
 def _grants(
-    call: ToolCall, nature: CallFacts, tools: Mapping[str, Traits], rules: Rules, workspace: Workspace
+    call: ToolCall, nature: CallFacts, tools: Mapping[str, Traits], rules: Rules, mode: Mode, workspace: Workspace
 ) -> Offers:
-    """Return the search for the rules of a session that would answer a question of mode auto about a command."""
+    """Return the search for the rules of a session that would answer a question of mode auto about a command.
+
+    A rule about every command of the sandbox lets them run as in mode auto, so its questions have the same answers.
+    """
 
     @cache
     def grants() -> tuple[str, ...]:
@@ -178,7 +182,7 @@ def _grants(
             found = list(read) if all(rule.startswith("read(") for rule in read) else []
         added = parse_rules(allow=found, origin="session")
         seen = (*workspace.shown(), *paths_shown(added.allow, workspace.home))
-        then = decide(call, tools, rules + added, "auto", replace(workspace, shown=lambda: seen)) if found else None
+        then = decide(call, tools, rules + added, mode, replace(workspace, shown=lambda: seen)) if found else None
         return tuple(found) if then is not None and then.decision == "allow" else ()
 
     return grants
@@ -288,12 +292,14 @@ def _by_sandbox_rule(nature: CallFacts, line: CommandLine, mode: Mode) -> Decisi
     boxed, why = None if nature.stays and not every else nature.boxed, nature.reason
     if boxed:
         contained = line.contained if every else line.alone
+        if every and line.elsewhere.runs:
+            return Decision("allow", f"allow {boxed}", "it only reads, or pushes your branch, as in mode auto")
         if every and contained.reads:
             return Decision("allow", "read-only", ONLY_READS)
         if not contained.why:
             reason = f"a rule from {boxed.origin} allows it in the sandbox"
             return _contained(f"allow {boxed}", reason, contained)
-        why = f"the rule {boxed} does not cover it: {contained.why}"
+        why = f"the rule {boxed} does not cover it: {(every and line.elsewhere.why) or contained.why}"
 
     @cache
     def offers() -> tuple[str, ...]:
@@ -312,7 +318,7 @@ def _boxes_all(nature: CallFacts) -> bool:
 
 def _boxing(line: CommandLine) -> str:
     """Return the rule about every command that the sandbox contains, if it contains this line."""
-    return "" if line.contained.why else EVERY_SANDBOXED
+    return "" if line.contained.why and not line.elsewhere.runs else EVERY_SANDBOXED
 
 
 def _with_seeing(nature: CallFacts, line: CommandLine) -> Offers:

@@ -272,7 +272,7 @@ def _with_allowing(
 
     boxing = [rule for rule in rules if rule.tool == SANDBOX]
     reads = [rule for rule in rules if rule.tool in _readers(tools)]
-    allowed = allowing_rule(own, line, reads)
+    allowed = allowing_rule(own, line, reads, [rule for rule in rules if rule.tool == NETWORK])
     if not isinstance(allowed, Rule):
         from agentcli.permissions.any_code import allowing_code
 

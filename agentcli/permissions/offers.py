@@ -13,7 +13,7 @@ from pathlib import Path
 from agentcli.permissions.allowing import away, uncovered
 from agentcli.permissions.exposed import OF_PROGRAMS, OF_THE_SYSTEM, homes_of, in_home
 from agentcli.permissions.paths import Workspace, resolved
-from agentcli.permissions.rules import SANDBOX, Rule, parse_rules, paths_shown, reading_scope
+from agentcli.permissions.rules import NETWORK, SANDBOX, Rule, parse_rules, paths_shown, reading_scope
 from agentcli.permissions.shell.command_line import CommandLine
 from agentcli.permissions.shell.effects.covered import leads_away
 from agentcli.permissions.shell.effects.harmless_values import Assignments, leading
@@ -42,11 +42,11 @@ def _offered(line: CommandLine, tool: str, approved: Sequence[str]) -> tuple[str
     if plain.workspace is None or any(away(plain, number) for number, _ in _changing(plain)):
         return ()
     scopes = [reading_scope(path, plain.workspace) for path in paths]
-    patterns = _patterns(line, approved)
-    if not all(scopes) or (not patterns and (line.assigned or any(True for _ in _changing(plain)))):
+    rules = _rules(line, tool, approved)
+    if not all(scopes) or (not rules and (line.assigned or any(True for _ in _changing(plain)))):
         return ()
     read = (f"read({scope})" for scope in scopes)
-    return (*dict.fromkeys(read), *(f"{tool}({pattern})" for pattern in patterns))
+    return (*dict.fromkeys(read), *rules)
 
 
 def offered_for_parts(line: CommandLine, tool: str, approved: Sequence[str]) -> tuple[str, ...]:
@@ -57,8 +57,7 @@ def offered_for_parts(line: CommandLine, tool: str, approved: Sequence[str]) -> 
     if line.workspace is None or line.protected or line.destroys or len(line.commands) < 2:
         return ()
     asking = (number for number, _ in _changing(line) if not away(line, number))
-    patterns = (_wider(line, number, approved) for number in asking)
-    return tuple(f"{tool}({pattern})" for pattern in dict.fromkeys(filter(None, patterns)))
+    return tuple(dict.fromkeys(rule for number in asking for rule in _of_command(line, number, tool, approved)))
 
 
 def offered_in_sandbox(line: CommandLine, offered: tuple[str, ...], *, boxed: bool) -> tuple[str, ...]:
@@ -133,8 +132,8 @@ _NAMED_WORDS = 8
 _UNNAMEABLE = re.compile(r"[\s*\\]|\A\Z")
 
 
-def _patterns(line: CommandLine, approved: Sequence[str]) -> tuple[str, ...]:
-    """Return the patterns of the wider rules that would allow the line.
+def _rules(line: CommandLine, tool: str, approved: Sequence[str]) -> tuple[str, ...]:
+    """Return the wider rules that would allow the line.
 
     Each program that may do more than read needs one; if one is missing, there are none. `approved` are the patterns of
     existing rules that allow commands.
@@ -142,18 +141,31 @@ def _patterns(line: CommandLine, approved: Sequence[str]) -> tuple[str, ...]:
     plain = line.without_assignments or line
     if line.protected or line.destroys or not plain.commands:
         return ()
-    patterns = [
-        _wider_with(line.assigned.get(number), plain, number, approved)
-        for number, reading in enumerate(plain.readings)
-        if (reading.why and not reading.outside) or number in line.assigned
-    ]
-    return tuple(dict.fromkeys(patterns)) if all(patterns) else ()
+    rules: list[str] = []
+    for number, reading in enumerate(plain.readings):
+        if given := line.assigned.get(number):
+            pattern = _wider_with(given, plain, number, approved)
+            found: tuple[str, ...] = (f"{tool}({pattern})",) if pattern else ()
+        elif reading.why and not reading.outside:
+            found = _of_command(plain, number, tool, approved)
+        else:
+            continue
+        if not found:
+            return ()
+        rules += found
+    return tuple(dict.fromkeys(rules))
 
 
-def _wider_with(given: Assignments | None, line: CommandLine, number: int, approved: Sequence[str]) -> str:
+def _of_command(line: CommandLine, number: int, tool: str, approved: Sequence[str]) -> tuple[str, ...]:
+    """Return the rules that would allow a command: about where it acts, or else with other arguments."""
+    if (answer := line.answer_to(number)) is not None:
+        return (*(f"{NETWORK}({host})" for host in answer.hosts), *(f"{tool}({each})" for each in answer.pushes))
+    pattern = _wider(line, number, approved)
+    return (f"{tool}({pattern})",) if pattern else ()
+
+
+def _wider_with(given: Assignments, line: CommandLine, number: int, approved: Sequence[str]) -> str:
     """Return the pattern of a wider rule for a command that gets these variables; empty if there is none."""
-    if not given:
-        return _wider(line, number, approved)
     if line.workspace is None:
         return ""
     lead = leading(given, line.folders[number], line.workspace)

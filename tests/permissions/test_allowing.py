@@ -227,7 +227,7 @@ def test_a_server_of_this_machine_is_covered_and_no_other(workspace: Workspace) 
                     "curl http://localhost:3000 http://example.org", "curl -d @x http://localhost:3000", "curl -o x http://localhost:3000",
                     "curl --proxy x http://localhost:3000", "curl http://localhost:3000.example.org"):  # fmt: skip
         assert asked(command, workspace, offered).decision == "ask", command
-    assert asked("curl https://example.org", workspace).prefixes == ()
+    assert asked("curl https://example.org", workspace).prefixes == ("network(example.org)",)
 
 
 def test_the_exit_code_may_be_printed(workspace: Workspace) -> None:

@@ -144,7 +144,13 @@ class PlainAsking:
         )
         self._terminal.say(
             *filter(
-                None, (ask.why, f"No rule can be saved for it: {ask.unsaved}." if ask.unsaved and not ask.boxes else "")
+                None,
+                (
+                    ask.why,
+                    f"No rule can be saved for it: {ask.unsaved}."
+                    if ask.unsaved and not (ask.boxes or ask.prefixes)
+                    else "",
+                ),
             )
         )
 

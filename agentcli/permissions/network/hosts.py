@@ -47,7 +47,7 @@ class Hosts:
     def verdict(self, host: str) -> tuple[Verdict, str]:
         """Return the decision on a host, and the reason."""
         for kind, rule in self.rules.listed():
-            if rule.tool == NETWORK and _covers(rule.pattern, host):
+            if rule.tool == NETWORK and covers_host(rule.pattern, host):
                 return _VERDICTS[kind], f"the rule {rule}"
         if host in self.remotes or host.removeprefix("api.") in self.remotes:
             return "allow", "a remote of this repository"
@@ -61,7 +61,7 @@ def opened(rules: Rules) -> bool:
     return any(rule.tool == NETWORK for rule in rules.allow)
 
 
-def _covers(pattern: str, host: str) -> bool:
+def covers_host(pattern: str, host: str) -> bool:
     """Return True if a rule's pattern covers a host. `*.example.org` covers names below it, `example.org` only itself."""
     return not pattern or bool(wildcard(pattern.lower().removesuffix(".")).fullmatch(host))
 

@@ -196,6 +196,22 @@ class CommandLine:
         found = [analyse(part.text, self.workspace).elsewhere for part in parts]
         return replace(together(found), others=True)
 
+    def answer_to(self, number: int) -> Elsewhere | None:
+        """Return the hosts or pushes that a person may allow for one of `commands`; None if nothing is enough.
+
+        A push without a branch's name counts only if no command before it may switch to another branch.
+        """
+        from agentcli.permissions.shell.effects.elsewhere import PROGRAMS, answer_to
+
+        command = self.commands[number]
+        if self.workspace is None or self.reader is None or command.words[0].rpartition("/")[2] not in PROGRAMS:
+            return None
+        found = answer_to(command, self.folders[number], self.workspace, self.reader)
+        before = zip(self.commands[:number], self.readings, strict=False)
+        if found is not None and found.switched and any(reading.why and _may_switch(one) for one, reading in before):
+            return None
+        return found
+
     @property
     def machine(self) -> Looks:
         """The part of the machine that a harmless line looks at, if any."""
@@ -451,6 +467,14 @@ class CommandLine:
         return tuple(texts)
 
 
+def _may_switch(command: Command) -> bool:
+    """Return True if a command may change which branch is current."""
+    words = plain_git(list(command.words))
+    return words[0] in ("git", "gh") and not (words[0] == "git" and words[1:2] and words[1] in _STAYING)
+
+
+_STAYING = frozenset({"add", "commit", "tag", "mv", "rm", "fetch", "pull", "push"})
+"""Commands of git that stay on the current branch."""
 _ASSIGNED = re.compile(r"""\b[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=(?:'[^']*'|"[^"]*"|\S)*""")
 
 
@@ -477,6 +501,8 @@ def analyse(text: str, workspace: Workspace) -> CommandLine:
     judged = written_out(judged, workspace.env, str(workspace.home), workspace.tmp is not None)
     parts, whole = contents(judged)
     line = replace(_judged(judged, parts, whole, workspace), text=text)
+    if not line.commands and "~" in judged and (named := with_home(judged, str(workspace.home))) != judged:
+        line = _with_home(line, named)
     by_env = any(command.words[0] == "env" for command in line.commands)
     found = None if line.commands and not by_env else without_assignments(judged)
     if found is None:
@@ -484,6 +510,18 @@ def analyse(text: str, workspace: Workspace) -> CommandLine:
     plain = analyse(found[0], workspace)
     same = len(plain.commands) == len(parts) and not any(command.loop for command in plain.commands)
     return replace(line, assigned=found[1], without_assignments=plain) if same else line
+
+
+def _with_home(line: CommandLine, text: str) -> CommandLine:
+    """Return a line with the commands of `text`, where the home folder stands as a path; what asks in either asks."""
+    assert line.workspace is not None
+    seen = _judged(text, *contents(text), line.workspace)
+    if not seen.commands:
+        return line
+    return replace(
+        line, commands=seen.commands, readings=seen.readings, inside=seen.inside, folders=seen.folders, obstacle="",
+        meant=seen.meant, protected=line.protected or seen.protected, destroys=line.destroys or seen.destroys,
+    )  # fmt: skip
 
 
 def _judged(text: str, parts: tuple[Part, ...], whole: bool, workspace: Workspace) -> CommandLine:

@@ -29,7 +29,7 @@ from agentcli.system.cells import expand, wrap
 _TEXTS = ("command", "content", "new_string", "plan")
 """Inputs that are a text to be changed as such; of any other call the whole input is."""
 
-BOXED = "Always run any command here in the sandbox (it writes only in this folder, /undo reverts it)"
+BOXED = "Always run commands here as mode auto does (in the sandbox, /undo reverts; also pushes of your branch)"
 """Label of the choice for every command that the sandbox contains."""
 NO_CHANGE = "(the file stays as it is)"
 
@@ -136,14 +136,8 @@ def for_session(ask: ApprovalRequest) -> str:
     """Return the label of the choice that lasts for the session: all edits, or what its rules allow."""
     if ask.edits:
         return "Yes, and all edits in this session (Shift-Tab)"
-    granted = " and ".join(map(granted_by, ask.grants))
+    granted = " and ".join(map(covered, ask.grants))
     return f"Yes, and {granted} in this session" if granted else "Yes, for this session"
-
-
-def granted_by(rule: str) -> str:
-    """Return what a rule of a session allows: a host by its name, anything else as `covered` says it."""
-    parsed = parse_rule(rule)
-    return safe_line(parsed.pattern) if parsed.tool == NETWORK else covered(rule)
 
 
 def parts_of(ask: ApprovalRequest) -> list[str]:
@@ -183,9 +177,12 @@ def added(ask: ApprovalRequest, look: Look) -> str:
 def covered(rule: str) -> str:
     """Return the calls that a rule allows, in a person's terms.
 
-    These are a command, the beginning of a command, or a server's tools. For anything else, return the rule itself.
+    These are a command, the beginning of a command, a host, or a server's tools. For anything else, return the rule
+    itself.
     """
     parsed = parse_rule(rule)
+    if parsed.tool == NETWORK:
+        return safe_line(parsed.pattern)
     if server := _SERVER.fullmatch(parsed.tool):
         return f"every tool of the server {safe_line(server[1])}"
     if parsed.tool == "read" and parsed.pattern.startswith("/"):

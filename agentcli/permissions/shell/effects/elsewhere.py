@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import exact
+from agentcli.permissions.shell.effects.network_use import hosts_read
 from agentcli.permissions.shell.effects.other_machine import visit
 from agentcli.permissions.shell.effects.pushing import push_of
-from agentcli.permissions.shell.programs.forge import writes_forge
+from agentcli.permissions.shell.programs.forge import forge_host, writes_forge
 from agentcli.permissions.shell.programs.services import reads_here
 from agentcli.permissions.shell.syntax.file_names import meanings
 from agentcli.permissions.shell.syntax.parse import Command, Part
@@ -84,8 +85,34 @@ def mentions(parts: Sequence[Part]) -> bool:
     return any(part.words and part.words[0].text.rpartition("/")[2] in PROGRAMS for part in parts)
 
 
-def _action(command: Command, folders: tuple[Path, ...], workspace: Workspace, reader: Reader) -> Elsewhere | None:
-    """Return the verdict on one command; None if it does not act elsewhere, or its program is not the person's."""
+def answer_to(command: Command, folders: tuple[Path, ...], workspace: Workspace, reader: Reader) -> Elsewhere | None:
+    """Return the hosts and the patterns of the rules that answer a question about one command in any mode.
+
+    Return None if no such rule would be enough.
+    """
+    plain = _plain(command, folders, workspace, reader)
+    if plain is None:
+        return None
+    if plain.words[0] == "git":
+        push = push_of(plain.words, folders, workspace)
+        return Elsewhere(True, pushes=(exact(push.plain),), switched=not push.named) if push and push.plain else None
+    if plain.words[0] == "gh":
+        if any(workspace.git(folder).danger for folder in folders):
+            return None
+        if reader.asks_forge(plain, folders):
+            host = forge_host(plain.words, folders, workspace.env)
+            return Elsewhere(True, hosts=(host,)) if host else None
+        pattern = writes_forge(plain.words)
+        return Elsewhere(True, pushes=(pattern,)) if pattern else None
+    found = visit(plain, workspace.home)
+    if found and found.host and not found.why:
+        return Elsewhere(True, hosts=(found.host,))
+    hosts = hosts_read(plain.words)
+    return Elsewhere(True, hosts=tuple(sorted(hosts))) if hosts else None
+
+
+def _plain(command: Command, folders: tuple[Path, ...], workspace: Workspace, reader: Reader) -> Command | None:
+    """Return a command of one of these programs with the program's plain name; None if it is not the person's."""
     name = command.words[0]
     if name.startswith(_SYSTEM) and ".." not in name:
         name = name.rpartition("/")[2]
@@ -94,6 +121,15 @@ def _action(command: Command, folders: tuple[Path, ...], workspace: Workspace, r
         return None
     if not command.bare or command.loop or (command.globs and meanings(command, folders, workspace) != [command.words]):
         return None
+    return command
+
+
+def _action(command: Command, folders: tuple[Path, ...], workspace: Workspace, reader: Reader) -> Elsewhere | None:
+    """Return the verdict on one command; None if it does not act elsewhere, or its program is not the person's."""
+    plain = _plain(command, folders, workspace, reader)
+    if plain is None:
+        return None
+    command, name = plain, plain.words[0]
     if name == "gh":
         return _forge(command, folders, workspace, reader)
     if reads_here(command.words):

@@ -6,11 +6,13 @@ on a list.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from agentcli.permissions.network.hosts import hosts_in
 from agentcli.permissions.shell.programs.known_programs import command_name, word_set
 from agentcli.permissions.shell.programs.option_grammar import Shape, fit
 from agentcli.permissions.shell.syntax.parse import UNKNOWN
@@ -89,6 +91,8 @@ _WGET = re.compile(
 _URL = re.compile(r"https?://[\w.-]+(?::(?:443|80))?(?:/[^\s?]*(?:\?[\w.~%!$&'()*+,;=:@/-]{1,200})?)?")
 """Addresses without a query of which the shell fills in a part: it could carry data away."""
 _HEADER = re.compile(r"[A-Za-z][\w-]*: ?[^@\n][^\n]*")
+_FORMAT = re.compile(r"(?!@)(?:[^%]|%%|%\{[a-z_]+\}|%(?![{o]))*", re.DOTALL)
+"""What curl prints after a request: neither out of a file nor into one."""
 _FROM_REMOTE: dict[str, tuple[Shape, ...]] = {
     "fetch": (
         Shape(
@@ -152,6 +156,15 @@ def _urls(file: Path) -> list[str]:
         return []
 
 
+def hosts_read(words: Sequence[str]) -> frozenset[str]:
+    """Return the public hosts from which curl only prints what they answer; none for any other command."""
+    prints = not any(
+        re.match(r"-[a-zA-Z#0-9]*[oOJ]|--(?:output|remote-)", word) and after != os.devnull
+        for word, after in pairwise((*words[1:], ""))
+    )
+    return hosts_in(words[1:]) if words[0] == "curl" and prints and only_fetches(words) else frozenset()
+
+
 def only_fetches(words: Sequence[str]) -> bool:
     """Return True for a command that sends nothing but its request.
 
@@ -168,9 +181,13 @@ def only_fetches(words: Sequence[str]) -> bool:
             or options.fullmatch(word)
             or (
                 program == "curl"
-                and (word in ("-H", "--header") or (before in ("-H", "--header") and _HEADER.fullmatch(word)))
+                and (
+                    word in ("-H", "--header", "-w", "--write-out")
+                    or (before in ("-H", "--header") and _HEADER.fullmatch(word))
+                    or (before in ("-w", "--write-out") and _FORMAT.fullmatch(word))
+                )
             )
-            or (before in ("-o", "--output", "-O", "-P") and "/" not in word[:1])
+            or (before in ("-o", "--output", "-O", "-P") and ("/" not in word[:1] or word == os.devnull))
             for before, word in zip(("", *arguments), arguments, strict=False)
         )
     return _TELLING.isdisjoint(arguments)

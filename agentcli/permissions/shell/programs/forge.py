@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+from agentcli.permissions.network.hosts import host_name, hosts_in
 from agentcli.permissions.shell.programs.option_grammar import Shape, fit
 
 _SHOWN = "-q:jq --jq=jq --json=word -T:text --template=text -t:text"
@@ -65,3 +67,24 @@ def writes_forge(words: Sequence[str]) -> str:
 def reads_forge(words: Sequence[str]) -> bool:
     """Return True if a command of `gh` only reads, from a host that the person has chosen."""
     return words[0] == "gh" and not isinstance(fit(_READING, list(words[1:])), str)
+
+
+def forge_host(words: Sequence[str], folders: Sequence[Path], env: Mapping[str, str]) -> str:
+    """Return the host that a reading command of `gh` asks; empty if its words and the repository leave it open."""
+    fitting = fit(_READING, list(words[1:]))
+    named = [value for kind, value in fitting[1] if kind == "repo"] if not isinstance(fitting, str) else []
+    if env.get("GH_HOST") or any(value.count("/") > 1 for value in named):
+        return host_name(env.get("GH_HOST") or named[0].partition("/")[0]) if len(named) < 2 else ""
+    tops = (next((top for top in (at, *at.parents) if (top / ".git").is_dir()), at) for at in folders)
+    remotes = hosts_in(_text(top / ".git/config") for top in tops) or {_USUAL}
+    return _USUAL if named or _USUAL in remotes else "" if len(remotes) > 1 else next(iter(remotes))
+
+
+_USUAL = "github.com"
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
