@@ -69,7 +69,7 @@ def allowing_rule(
 
 
 def _answering_rule(rules: Sequence[Rule], line: CommandLine, number: int) -> Rule | None:
-    """Return a rule about the host of a command, or about its push; None unless it has all that it needs."""
+    """Return a rule about the host or the push of a command; None if another one is missing."""
     answer = line.answer_to(number)
     if answer is None or line.workspace is None:
         return None

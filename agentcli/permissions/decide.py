@@ -165,7 +165,7 @@ def _grants(
 ) -> Offers:
     """Return the search for the rules of a session that would answer a question of mode auto about a command.
 
-    A rule about every command of the sandbox lets them run as in mode auto, so its questions have the same answers.
+    A rule about every command of the sandbox has the questions of mode auto, so they have the same answers.
     """
 
     @cache

@@ -513,7 +513,7 @@ def analyse(text: str, workspace: Workspace) -> CommandLine:
 
 
 def _with_home(line: CommandLine, text: str) -> CommandLine:
-    """Return a line with the commands of `text`, where the home folder stands as a path; what asks in either asks."""
+    """Return a line with the commands of `text`, which names the home folder; what asks in either asks."""
     assert line.workspace is not None
     seen = _judged(text, *contents(text), line.workspace)
     if not seen.commands:

@@ -326,7 +326,7 @@ def _shown_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Work
     ):
         return ""
     reading = Reader(workspace).of(Command(tuple(words), "", True), tuple(folders))
-    if not {"--no-index", "--untracked"}.isdisjoint(words):
+    if not {"--no-index", "--untracked"}.isdisjoint(words) and (reading.why or "--untracked" in words):
         return f"git {words[1]} may show files that are not in the repository"
     if not fits_reader(words):
         named = (

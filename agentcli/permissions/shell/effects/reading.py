@@ -266,6 +266,10 @@ def _git(arguments: list[str], folders: tuple[Path, ...], workspace: Workspace) 
     for folder in places:
         if danger := workspace.git(folder).danger:
             return Reading(danger)
+    if "--no-index" in rest and rest[0] == "diff":  # two files, whatever is recorded
+        if any(os.path.isdir(folder / os.path.expanduser(value)) for _, value in fitting[1] for folder in places):
+            return Reading("git diff compares whole folders")
+        return _values(fitting[1], places, workspace)
     for folder in places:
         if secrets := _shown_secrets(rest[0], fitting[1], folder, workspace.git(folder).secrets):
             return Reading(f"git {rest[0]} may show {secrets[0]}, which is protected{_without(secrets, rest, folder)}")

@@ -79,7 +79,10 @@ _GIT_BRANCH = """
 
 GIT_READERS: dict[str, tuple[Shape, ...]] = {
     "status": (Shape(_GIT_STATUS.replace("-sbvz -u:word", "-sbvzu"), "rev*"), Shape(_GIT_STATUS, "rev*")),
-    "diff": (Shape(_DIFF + " --cached --staged", "rev*"),),
+    "diff": (
+        Shape(_DIFF + " --cached --staged", "rev*"),
+        Shape(_DIFF + " --no-index", "path path", needs="--no-index"),
+    ),
     "log": (Shape(_LOG, "rev*"),),
     "show": (Shape(_LOG, "rev*"),),
     "whatchanged": (Shape(_LOG, "rev*"),),

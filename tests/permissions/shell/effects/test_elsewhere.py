@@ -625,3 +625,23 @@ def test_a_rule_about_all_of_the_sandbox_acts_elsewhere_as_mode_auto_does(worksp
     found = asked("git push origin main", workspace, every)
     assert (found.decision, found.grants()) == ("ask", ("bash(git push origin main)",))
     assert asked("gh pr view 1", replace(workspace, sandboxed=False), every).decision == "ask"
+
+
+@each_row("command", ["git diff --no-index /dev/null README.md", "git diff --no-index --stat a.py b.py | head -3"])
+def test_two_files_are_compared_unasked(command: str, workspace: Workspace) -> None:
+    assert asked(command, workspace).rule == "read-only"
+
+
+@each_row(
+    "command",
+    ["git diff --no-index /dev/null .env", "git diff --no-index . /dev/null", "git diff --no-index ~ /dev/null", "git diff --no-index a.py ~/.ssh/id_rsa",
+     "git diff --no-index --ext-diff a.py b.py", "git diff --no-index --output=x a.py b.py", "git diff --no-index -- .env a.py",
+     "git diff a.py --no-index .env", "git grep --no-index KEY", "git diff --no-index src ."],
+)  # fmt: skip
+def test_a_comparison_of_folders_and_secrets_asks(command: str, workspace: Workspace) -> None:
+    (workspace.cwd / ".env").write_text("KEY=1")
+    (workspace.home / ".ssh").mkdir(exist_ok=True)
+    (workspace.home / ".ssh/id_rsa").touch()
+    assert asked(command, workspace).decision == "ask"
+    if ".env" in command or "grep" in command or "id_rsa" in command:
+        assert decided(command, workspace, Rules()).decision == "ask"
