@@ -240,6 +240,13 @@ def language_read_by(words: Sequence[str]) -> str:
     return next((name for name, (_, programs) in _LANGUAGES.items() if program in programs.split()), "")
 
 
+@cache
+def programs_of_others(language: str) -> re.Pattern[str]:
+    """Return a pattern for the programs that read files of one other language only."""
+    names = (name for other, (_, programs) in _LANGUAGES.items() if other != language for name in programs.split())
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b")
+
+
 def _widened(kinds: frozenset[Kind], program: str, words: Sequence[str]) -> frozenset[Kind]:
     if "checks" in kinds:
         return EVERY

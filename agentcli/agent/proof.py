@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 
-from agentcli.agent.check_commands import EVERY, kinds_of, language_of, language_read_by, only_shows
+from agentcli.agent.check_commands import EVERY, kinds_of, language_of, language_read_by, only_shows, programs_of_others
 from agentcli.agent.claim_words import Kind
 from agentcli.agent.claims import claims
 from agentcli.core.dataclass import dataclass
@@ -66,7 +66,7 @@ def ledger(steps: Iterable[Step]) -> Ledger:
     edited, ran = "", False
     steps = list(steps)
     documents = _documents([step.edited for step in steps if step.edited])
-    for step in steps:
+    for step in steps[_begin(steps, documents) :]:
         if step.edited and _matters(step.edited) and not _is_document(step.edited, documents):
             edited, ran, proofs = step.edited, ran and step.comments_only, dict(_kept(proofs, step))
             continue
@@ -112,6 +112,26 @@ def _documents(paths: Sequence[str]) -> frozenset[PurePath]:
 def _is_document(path: str, documents: frozenset[PurePath]) -> bool:
     """Return True for a data file among documents, such as the status of a plan."""
     return PurePath(path).suffix in _DATA and PurePath(path).parent in documents
+
+
+def _begin(steps: Sequence[Step], documents: frozenset[PurePath]) -> int:
+    """Return the index of the last edit that leaves no proof valid, as far as the names of programs show."""
+    firsts: dict[str, int] = {}
+    for at in range(len(steps) - 1, -1, -1):
+        step = steps[at]
+        if (
+            step.edited
+            and not step.comments_only
+            and _matters(step.edited)
+            and not _is_document(step.edited, documents)
+        ):
+            language = language_of(step.edited)
+            if language and language not in firsts:
+                others = programs_of_others(language)
+                firsts[language] = next((i for i, one in enumerate(steps) if others.search(one.command)), len(steps))
+            if not language or firsts[language] > at:
+                return at
+    return 0
 
 
 def _kept(proofs: Mapping[Kind, Proof], edit: Step) -> Iterator[tuple[Kind, Proof]]:
@@ -279,30 +299,7 @@ def _commands(text: str) -> Iterator[tuple[list[str], str]]:
             words.append(token)
 
 
-_BEFORE = frozenset(
-    [
-        "if",
-        "then",
-        "elif",
-        "else",
-        "while",
-        "until",
-        "do",
-        "time",
-        "sudo",
-        "env",
-        "nohup",
-        "command",
-        "exec",
-        "!",
-        "{",
-        "nice",
-        "stdbuf",
-        "caffeinate",
-        "xvfb-run",
-        "rtk",
-    ]
-)
+_BEFORE = frozenset(["if", "then", "elif", "else", "while", "until", "do", "time", "sudo", "env", "nohup", "command", "exec", "!", "{", "nice", "stdbuf", "caffeinate", "xvfb-run", "rtk"])  # fmt: skip
 
 
 def _started(words: Sequence[str]) -> list[str]:

@@ -77,7 +77,7 @@ def runs_in(clause: str) -> frozenset[Kind]:
 def _kinds(command: str) -> Iterator[Kind]:
     for part in re.split(r"&&|\|\||[;|\n]", command):
         try:
-            words = shlex.split(part)
+            words = shlex.split(part) if re.search(r"['\"\\]", part) else part.split()
         except ValueError:
             words = part.split()
         while words and re.match(r"\w+=", words[0]):
