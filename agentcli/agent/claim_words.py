@@ -58,20 +58,21 @@ PREDICATE = rf"[^\w`]*(?:$|[.,;:!?()|—–✅✓✔🎉-]|(?:and|or|on|for|in|w
 
 Another noun may not.
 """
+NO_ERRORS = r"(?:no|zero|0|without(?: any)?) (?:(?:new|other|further|lint(?:er|ing)?|type(?:[- ]?check(?:ing|er)?)?|TS|TypeScript|compil\w+|build)(?:[/ ]|,? or |,? and ))*(?:errors|issues|warnings|problems|findings|failures)"
+"""What a linter or compiler finds if it succeeds."""
 LANGUAGES = {
     "English": Words(
         "test pass green clean success verif validat fixed resolved works error issue lint build compil check",
         rf"\b(?:tests|specs|suites?|e2e|pytest|vitest|jest|test(?=\W*$|\W*[^\w\s]| (?:_|[\w:-]+`|(?:{_OF_ITS_OWN})\b))|spec(?= (?:{_OF_ITS_OWN})\b))\b(?!-)",
         r"\b(?:builds?|compil(?:es?|ed|ation)|bundles)\b(?![- ]time)",
         rf"\b(?:lint(?=\W*$|\W*[^\w\s]| (?:_|[\w:-]+`|(?:{_OF_ITS_OWN}|already|reports?|issues|errors|warnings|checks)\b))|lint(?:er|ers|ed|ing|s)|eslint|ruff|mypy|pyright|clippy|vet|type[- ]?check(?:s|er|ing)?|(?:type|TS)[- ]errors?|types|typescript|tsc|format(?:ting)?|prettier)\b",
-        rf"(?<!-)\b(?:(?:(?<!(?<!continue )(?<!continues )to )pass|passes|passed|(?<!for )(?<!by )(?<!of )passing)(?!{OBJECT})|(?:green|clean|(?<!\ba )(?<!\bevery )successful)(?={PREDICATE})|cleanly|succeeds?|succeeded|(?<!\ba )success|successfully(?={PREDICATE}| (?:built|compiled|passed|ran|run|completed|finished|executed)\b)|OK|no (?:new |lint(?:er)? |type |compile |build )*(?:errors|issues|warnings|problems|findings)|"
-        r"(?:without|zero|0) (?:any |lint )?(?:errors|issues|warnings|failures))\b",
+        rf"(?<!-)\b(?:(?:(?<!(?<!continue )(?<!continues )to )pass|passes|passed|(?<!for )(?<!by )(?<!of )passing)(?!{OBJECT})|(?:green|clean|(?<!\ba )(?<!\bevery )successful)(?={PREDICATE})|cleanly|succeeds?|succeeded|(?<!\ba )success|successfully(?={PREDICATE}| (?:built|compiled|passed|ran|run|completed|finished|executed)\b)|OK|{NO_ERRORS})\b",
         r"\bI(?:['’]ve| have)? (?:also )?(?:\w+ly )?(?:verified|validated|tested)\b|(?:^|, |\b(?:and|all|fully|now|been|is|are|was|were|\w+ly) )(?:verified|tested)\b(?! (?:by|with) (?:you|hand))|(?:^|, |\band |ly )validated\b",
         r"^(?:(?:all|it|this|that|now|everything)(?: is| are|['’]s) )?(?:now )?(?:fixed|resolved)(?=[.!,;: ]|$)|\b(?:is|are|has been|have been) (?:now )?(?:fixed|resolved)\b|\bnow works\b|\bworks (?:now|again|correctly|as expected)\b",
         r"n['’]t\b|\b(?:not|never|cannot|except|(?<!\bthe )(?<!\bpreviously )fail(?:s|ed|ing|ures?)?|broken|errors? (?:in|remain)|skipped|unverified|untested|pre-existing|previously|baseline|(?<!no )remain(?:s|ing)?|"
-        r"were already|no (?:(?!(?:and|all|errors?|issues?|warnings?)\b)[\w`-]+ ){0,6}(?:tests?|specs?)|(?:makes|making|lets|letting) (?:\w+ ){0,3}tests?|(?<!each )(?<!every )one|some|most|half|given|test plan|verify that|tests? that|expect\w*)\b|\b(\d+)\s*/\s*(?!\1\b)\d+ tests?\b",
+        r"were already|no (?:(?!(?:and|all|errors?|issues?|warnings?)\b)[\w`-]+ ){0,6}(?:tests?|specs?)|(?:makes|making|lets|letting) (?:\w+ ){0,3}tests?|(?<!each )(?<!every )one|some|most|half|given|test plan|verify that|tests? that|expect(?!ation)\w*)\b|\b(\d+)\s*/\s*(?!\1\b)\d+ tests?\b",
         r"\b(?:verification|validation)\b|\b(?:checks?|tests?|commands?) (?:\w+ )?(?:run|ran|passed|executed|performed)\b",
-        r"\b(?:should|would|will|['’]ll|could|might|must|need(?:s|ed)? to|to (?:make|get|see|check|confirm|verify)|ensures?|make sure|until|once|when(?:ever)?|if|unless|before|so that|so the|want|let me|"
+        r"\b(?:should|would|will|['’]ll|could|might|must|need(?:s|ed)? to|to (?:make|get|see|check|confirm|verify)|ensures?(?! _ pass)|make sure|until|once|when(?:ever)?|if|unless|before|so that|so the|want|let me|"
         r"waiting|(?<!\bby )running|pending|todo|(?<![:.\-])CI|(?:pipelines?|workflows?|jobs?|agents?)(?! tests?\b)|GitHub|PR|criteri\w+)\b",
     ),
     "German": Words(
@@ -155,7 +156,7 @@ LANGUAGES = {
         r"\b(?:не|кроме|должн\w+|если|когда|прежде|чтобы|будут|будет)\b",
     ),
     "Turkish": Words(
-        "geçi geçti başar hatasız yeşil doğrula test düzelt çalışıyor",
+        "geçi geçti başar hatasız yeşil doğrula edildi ettim düzelt çalışıyor",
         r"\btestler\w*\b",
         r"\b(?:derleme|derleniyor|build)\b",
         r"\blint\w*\b",

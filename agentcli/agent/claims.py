@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from agentcli.agent.claim_words import LANGUAGES, OBJECT, PREDICATE, SUBJECTS, Kind, may_claim, spoken_in
+from agentcli.agent.claim_words import LANGUAGES, NO_ERRORS, OBJECT, PREDICATE, SUBJECTS, Kind, may_claim, spoken_in
 from agentcli.agent.reported_runs import REPORTED, SPAN, runs_in, with_reports_marked
 from agentcli.core.dataclass import dataclass
 
@@ -24,11 +24,19 @@ _RUN = r"(?:\d+ |all |unit |type ?)*(?:tests?|specs?|builds?|lint(?:ing)?|(?:typ
 _MARKED = rf"(?i)^\W*{_RUN}\W{{0,6}}{_MARK}|[|·,✅✓✔] ?{_RUN}[ :]{{0,2}}{_MARK}|`[^`\n]*\b(?P<run>{SUBJECTS})\b[^`\n]*`\W{{0,6}}{_MARK}"
 """A subject, or a command in backquotes, with a mark in a list or table."""
 _NO_FAILURES = r"(?i)\b(?:0|no|zero|without(?: any)?) (?:new |tests? )*fail(?:ed|ures?|ing)?\b"
+_NOTHING_FAILED = r"\b(?:nothing|none)\b(?: [\w'’]+){0,3}? [\w-]*(?:broken?|breaks|fail\w*)\b"
+_BEFORE = r"(?i)\b(?:pre-?existing|existing|unrelated|already (?:fail\w*|broken|red|there|present)|baseline|before (?:my|this|these|the) change\w*)\b"
+_FAILURES = r"(?i)\b(?:fail\w*|errors?|warnings?|issues?|conflicts?)\b"
+_OTHERS = r"\([^()]*\b(?:pre-?existing|existing|unrelated|already|known|before)\b[^()]*\)"
+"""What was wrong before, in parentheses."""
 _ONE_CHECK = (
     r"(?i)\bchecks? (?:(?:also|already|now|all|still|re-?ran|came back|is|are) )*(?:pass(?:ed|es)?|clean|green)\b"
 )
+_SETTLED = rf"(?i){_NOTHING_FAILED}|{_OTHERS}|\b{NO_ERRORS}\b"
+"""What retracts nothing, though it speaks of failures."""
 _CHECKS = r"(?i)\b(?:all|every) (?:\w+ ){0,3}checks?\b|\bchecks all\b|^checks\b"
 _CLAUSES = r"(?<=[.!?;])\s+|(?<=[.!?][\"”’)])\s+| · |[。！？；\n]|,? (?:but|however|although|aber|mais|pero) |\s[—–]\s(?!all |(?:also |now |both )?(?:pass|green|clean|succe))"
+_FIGURE_SPAN = r"`(\d[\d/,.]*)`"
 _QUOTE = r"^[^\S\n]*>[^\n]*$"
 _ASIDE = r"(?i) \((?:with|via|using|to) [^()]*\)"
 """How something ran, in parentheses."""
@@ -40,11 +48,22 @@ def claims(text: str) -> frozenset[Kind]:
     if not may_claim(text):
         return frozenset()
     spoken = spoken_in(text)
+    text = re.sub(_FIGURE_SPAN, r"\1", text)
     found, named = set[Kind](), frozenset[Kind]()
     for clause in _clauses(text, spoken):
-        said = set(_claimed(clause, spoken))
-        found |= said or (named if _is_about_all(clause) else set())
-        named = runs_in(clause)
+        before, named = named, runs_in(clause)
+        said = set(_claimed(clause, named, spoken))
+        found |= said or (before if _is_about_all(clause) else set())
+    return frozenset(found)
+
+
+def admitted(text: str) -> frozenset[Kind]:
+    """Return the kinds of checks of which a message itself says that they fail, for what was wrong before."""
+    parts, found = _patterns("English"), set[Kind]()
+    for clause in _clauses(text, ["English"]) if re.search(_BEFORE, text) else ():
+        if re.search(_BEFORE, clause) and re.search(_FAILURES, clause):
+            kinds = runs_in(clause) | {kind for kind, subject in parts.subjects if subject.search(clause)}
+            found |= kinds or {"tests", "build", "lint", "checks"}
     return frozenset(found)
 
 
@@ -72,17 +91,17 @@ def _runless(span: re.Match[str]) -> str:
     return "_" if runs_in(span.group()) else span.group()
 
 
-def _claimed(clause: str, spoken: Sequence[str]) -> Iterator[Kind]:
-    named = runs_in(clause)
+def _claimed(clause: str, named: frozenset[Kind], spoken: Sequence[str]) -> Iterator[Kind]:
     if reported := REPORTED.match(clause):
         spoken, clause = (reported[1],), clause[reported.end() :]
     clause = re.sub(_NO_FAILURES, "passed", re.sub(SPAN, _pathless, clause))
     words = re.sub(_ASIDE, "", re.sub(_LIST_MARKS, "", clause))
     listed = bool(re.match(r"[-*+•|]|\d+[.)]|\w+ed (?:\d|the|a|all|`|_|\w+ \w)", clause))
+    settled = re.sub(_SETTLED, "", words)
     found = set[Kind]()
     for name in spoken:
         parts = _patterns(name)
-        if not (reported or parts.any.search(words)) or parts.open.search(words):
+        if not (reported or parts.any.search(words)) or parts.open.search(settled):
             continue
         said = _before(parts.later, words)
         given = parts.given.search(said)
@@ -94,7 +113,7 @@ def _claimed(clause: str, spoken: Sequence[str]) -> Iterator[Kind]:
         found |= {kind for kind, phrase in parts.phrases if phrase.search(said)} - ({"fixed"} if listed else set())
         if said and (success or alone if reported else "verified" in found):
             found |= named or (set() if found else {"verified"})
-    if not found and "English" in spoken and not (english := _patterns("English")).open.search(words):
+    if not found and "English" in spoken and not (english := _patterns("English")).open.search(settled):
         said = _before(english.later, words)
         if re.search(_FIGURES, said):
             found.add("tests")

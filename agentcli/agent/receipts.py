@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from agentcli.agent.claim_words import NO_RECEIPT, Kind, Receipt
-from agentcli.agent.claims import claims
+from agentcli.agent.claims import admitted, claims
 from agentcli.agent.comment_edits import changes_only_comments
 from agentcli.agent.core import SessionCore
 from agentcli.agent.proof import Ledger, Proof, Step, ledger
@@ -29,13 +29,14 @@ def receipt_of(text: str, core: SessionCore) -> Receipt:
     if not claimed:
         return NO_RECEIPT
     history = core.journal.history
-    found = judged(claimed, list(steps(history.deeds, core.traits, core.ctx.cwd)))
+    known = admitted(text)
+    found = judged(claimed, list(steps(history.deeds, core.traits, core.ctx.cwd)), known)
     newest = history.compaction.body if history.compaction is not None else None
     if found.verified is not False or not isinstance(newest, Compaction):
         return found
     # Runs before the compaction are unknown, even those after an edit that stays.
     later = [entry for entry in history.deeds if entry.seq >= newest.kept_from]
-    found = judged(claimed, list(steps(later, core.traits, core.ctx.cwd)))
+    found = judged(claimed, list(steps(later, core.traits, core.ctx.cwd)), known)
     return found if found.edited else NO_RECEIPT
 
 
@@ -98,18 +99,18 @@ def _shown_path(path: str, cwd: Path) -> str:
 def receipt(text: str, steps: Sequence[Step]) -> Receipt:
     """Return the receipt of a final message after these steps of its session."""
     claimed = claims(text)
-    return judged(claimed, steps) if claimed else NO_RECEIPT
+    return judged(claimed, steps, admitted(text)) if claimed else NO_RECEIPT
 
 
-def judged(claimed: frozenset[Kind], steps: Sequence[Step]) -> Receipt:
-    """Return the receipt of claims after these steps."""
+def judged(claimed: frozenset[Kind], steps: Sequence[Step], known: frozenset[Kind] = frozenset()) -> Receipt:
+    """Return the receipt of claims after these steps. `known` are the kinds whose failures the message reports."""
     found = ledger(steps)
     if claimed <= {"verified", "fixed"}:
         return _of_word(claimed, found)
     shown, open_ = list[str](), list[tuple[str, str]]()
     for kind in sorted(claimed - {"verified", "fixed"}):
         proof = found.proofs.get(kind)
-        if proof is not None and proof.passed:
+        if proof is not None and (proof.passed or (proof.passed is False and kind in known)):
             shown.append(_shown(kind, proof, found))
         else:
             open_.append(_missing(kind, proof, found))
@@ -133,6 +134,7 @@ def _of_word(claimed: frozenset[Kind], found: Ledger) -> Receipt:
 
 def _shown(kind: Kind, proof: Proof, found: Ledger) -> str:
     what = proof.figure or ("as reported" if proof.command == "reported" else "passed")
+    what = what if proof.passed else "failed, as the message says"
     name = {"tests": "Tests", "build": "Build", "lint": "Lint", "checks": "Checks"}[kind]
     return f"{name}: {what}{', after the last edit' if found.edited else ''}"
 
