@@ -218,7 +218,8 @@ def answers(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> list[str
 
 def is_risky(ask: ApprovalRequest) -> bool:
     """Return True if the shown reason needs caution, such as a deletion: a hasty Enter must not allow the call."""
-    words = _RISKY_REASONS[ask.lasting and bool(ask.folders) :]
+    adds_folder = ask.lasting and bool(ask.folders)  # the first answer covers what is outside
+    words = [word for word in _RISKY_REASONS if not (adds_folder and word == "outside")]
     return ask.kind == "input" or is_cautious(ask.why) or any(word in ask.why for word in words)
 
 
