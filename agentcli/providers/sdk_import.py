@@ -1,12 +1,10 @@
-"""Import of SDKs, which takes seconds. Each is a copy for this program alone, without the parts that no request needs.
+"""Import of SDKs as copies for this program alone, without the parts that no request needs.
 
-A copy consists of the SDK's own files, imported under another name. Stand-ins take the place of the unused parts, most
-of which describe requests and replies of other kinds. The SDK under its own name is neither imported nor changed.
+A copy consists of the SDK's own files, imported under another name, with stand-ins for the unused parts. Most of these
+describe requests and replies of other kinds. The SDK under its own name is neither imported nor changed: a program that
+embeds this one has the whole SDK, at any time and in any thread. If it has imported the SDK already, there is no copy.
 
-So a program that embeds this one gets the whole SDK, at any time and in any thread. If it has imported the SDK already,
-there is no copy.
-
-Importing Anthropic's SDK takes 1.1 s of processor time, the copy 0.15 s.
+Importing Anthropic's whole SDK takes 1.1 s of processor time, the copy 0.15 s.
 """
 
 from __future__ import annotations
@@ -61,9 +59,9 @@ async def warmed(kind: str, whole: bool = False) -> None:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Pause the search for garbage: an import leaves hardly any, and its objects would be searched again and again.
+    """Pause garbage collection: an import leaves hardly any garbage, and its objects would be examined repeatedly.
 
-    An embedding program has Python's own thresholds, with which that takes a fifth of the import.
+    With Python's default thresholds, which an embedding program has, that takes a fifth of the import.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -72,7 +70,7 @@ def _uncollected() -> Iterator[None]:
     finally:
         if not gc.get_freeze_count():  # otherwise the embedding program has frozen objects, which would be thawed
             gc.freeze()
-            gc.unfreeze()  # into the oldest generation, as if it had been searched
+            gc.unfreeze()  # moves them to the oldest generation, as a collection would
         if was_on:
             gc.enable()
 
@@ -87,7 +85,7 @@ def import_partly(sdk: str, unused: Sequence[str]) -> ModuleType:
         return import_module(sdk)
     copy = f"agentcli_copy_of_{sdk.replace('.', '_')}"
     finder = _Finder(copy, unused)
-    sys.meta_path.insert(0, finder)  # for good: what a copy imports later must meet the stand-ins too
+    sys.meta_path.insert(0, finder)  # it stays: what a copy imports later must find the stand-ins, too
     try:
         return _copied(sdk, copy)
     except BaseException as error:
@@ -95,7 +93,7 @@ def import_partly(sdk: str, unused: Sequence[str]) -> ModuleType:
             del sys.modules[name]
         if not isinstance(error, Exception):
             raise  # such as Ctrl-C
-        return import_module(sdk)  # an SDK of another structure may fail in any way; importing it whole cures all
+        return import_module(sdk)  # an SDK of another structure may fail in any way
 
 
 def _copied(sdk: str, name: str) -> ModuleType:

@@ -22,6 +22,8 @@ _MARK: Mapping[str, Any] = {"cache_control": {"type": "ephemeral"}}
 It is on a message's blocks, or on the message of a tool result.
 """
 _FOLLOW = "The images of the tool results:"
+Marks = Mapping[int, Set[int]]
+"""Parts followed by a cache mark, by the number of their message; the system is message -1."""
 
 
 def to_wire(request: Request, settings: ProviderSettings) -> Json:
@@ -92,10 +94,6 @@ def _reasoning(request: Request, own: bool) -> Json:
     if own and request.tools:
         return {"reasoning_effort": "none"}
     return {"reasoning_effort": request.options["effort"]} if request.options.get("effort") else {}
-
-
-Marks = Mapping[int, Set[int]]
-"""Parts followed by a cache mark, by the number of their message; the system is message -1."""
 
 
 def _marks(request: Request, settings: ProviderSettings) -> Marks:

@@ -111,8 +111,10 @@ class Former:
         """Return the items of a message. A result has the form of its call, which is in the message before it."""
         for call in message.parts:
             if isinstance(call, ToolCall):
-                bare = call.name in rules.free and _bare(call) is not None
-                (self._free.add if bare else self._free.discard)(call.call_id)
+                if call.name in rules.free and _bare(call) is not None:
+                    self._free.add(call.call_id)
+                else:
+                    self._free.discard(call.call_id)
         return fit_to_send([*_items(message, rules.model, self._free)])
 
 
