@@ -74,7 +74,9 @@ def preview(ask: ApprovalRequest, columns: int, look: Look) -> list[str]:
         header = [look.theme.paint("dim", "  " + row) for row in wrap(description, columns - 2)] if description else []
         code = coloured_command(expand(safe(ask.preview)), look.theme)
         rows = [written(row) for line in code for row in spans.wrap(line, columns - 4)]
-        reasons = [f"  · {row}" for line in parts_of(ask) for row in wrap(line, columns - 4)]
+        reasons = [
+            ("    " if n else "  · ") + row for line in parts_of(ask) for n, row in enumerate(wrap(line, columns - 4))
+        ]
         gap = [""] if reasons else []
         return [*header, *(("  $ " if n == 0 else "    ") + row for n, row in enumerate(rows)), *gap, *reasons]
     text = "\n".join(arguments(ask))

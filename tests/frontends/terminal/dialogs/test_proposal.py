@@ -78,6 +78,11 @@ def test_a_long_command_hangs_under_its_beginning_and_is_whole() -> None:
     assert preview(ask, 20, LOOK) == ["  $ echo one two ", "    three four"]
 
 
+def test_each_reason_has_one_bullet_however_long_it_is() -> None:
+    ask = replace(COMMAND, preview="rm a && git push", why="rm deletes files\ngit push uses the network")
+    assert preview(ask, 20, LOOK)[-3:] == ["  · rm deletes files", "  · git push uses ", "    the network"]
+
+
 def test_a_file_is_named_as_it_is_called_in_the_working_folder() -> None:
     assert title(WRITE, None, LOOK) == "Write a.py?"
 
