@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from agentcli.agent.ending import NO_CHANGE
 from agentcli.core.event import Noticed, TurnEnded
 from agentcli.core.message import Text
 from agentcli.frontends.run.results import ResultBuilder, conclusion
@@ -65,21 +66,6 @@ TASKS = {
     "Chinese": "修复 cart.py 里的折扣。",
     "Japanese": "cart.py の割引を修正してください。",
     "Korean": "cart.py의 할인을 고쳐줘.",
-    "Swedish": "Rätta rabatten i cart.py.",
-    "Danish": "Ret rabatten i cart.py.",
-    "Finnish": "Korjaa alennus tiedostossa cart.py.",
-    "Czech": "Oprav slevu v cart.py.",
-    "Ukrainian": "Виправ знижку в cart.py.",
-    "Romanian": "Repară reducerea din cart.py.",
-    "Hungarian": "Javítsd ki a kedvezményt a cart.py fájlban.",
-    "Greek": "Διόρθωσε την έκπτωση στο cart.py.",
-    "Hebrew": "תקן את ההנחה ב-cart.py.",
-    "Arabic": "أصلح الخصم في cart.py.",
-    "Persian": "تخفیف را در cart.py درست کن.",
-    "Hindi": "cart.py में छूट ठीक करो।",
-    "Indonesian": "Perbaiki diskon di cart.py.",
-    "Vietnamese": "Sửa lỗi giảm giá trong cart.py.",
-    "Thai": "แก้ส่วนลดใน cart.py",
     "a requirement": "`price()` should round to two digits.",
     "after where": "In cart.py, swap the factor for 0.8.",
     "after what is wrong": "The discount is off by a tenth, sort it out.",
@@ -123,8 +109,14 @@ def test_a_person_gets_one_line_about_an_undone_task(text: str, tmp_path: Path) 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
 def test_a_task_that_asks_for_a_change_is_recognised_in_many_languages(task: str, tmp_path: Path) -> None:
-    last, _ = run(tmp_path, [say("", READ), say("Done.")], task)
-    assert last.ending == "incomplete"
+    script = [say("", READ), say("Done.")]
+    assert run(tmp_path, script, task)[0].ending == "incomplete"
+    assert run(tmp_path, script, task, attended=True)[1] == [NO_CHANGE]
+
+
+@pytest.mark.parametrize("task", ["Rätta rabatten i cart.py.", "أصلح الخصم في cart.py.", "แก้ส่วนลดใน cart.py"])
+def test_a_task_in_any_other_language_is_not_done_without_a_change(task: str, tmp_path: Path) -> None:
+    assert run(tmp_path, [say("", READ), say("Done.")], task)[0].ending == "incomplete"
 
 
 TRUE = {
