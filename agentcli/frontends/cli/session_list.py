@@ -16,6 +16,8 @@ from agentcli.program.command_line.progress import Progress
 from agentcli.program.options import Options
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from agentcli.sessions.info import SessionInfo
     from agentcli.sessions.project import Place
     from agentcli.sessions.rows import Row
@@ -90,17 +92,23 @@ def print_list(
         limit = NEWEST
     if rows:
         _print_table(rows[: limit or None], () if everywhere or trash else context.project.others)
-    elif trash:
-        say("The trash is empty.")
     else:
-        from agentcli.sessions.project import about_gone_folders
-
-        say(none_of("sessions of this project", "sessions"))
-        if hint := about_gone_folders(store.root):
-            say(hint)
+        _say_none(store.root, trash)
     if limit and len(rows) > limit:
         say(f"{len(rows) - limit:,} older ones are not listed; --limit 0 lists all.")
     return 0
+
+
+def _say_none(root: Path, trash: bool) -> None:
+    """Print that there are no sessions, and where they may be."""
+    if trash:
+        say("The trash is empty.")
+        return
+    from agentcli.sessions.project import about_gone_folders
+
+    say(none_of("sessions of this project", "sessions"))
+    if hint := about_gone_folders(root):
+        say(hint)
 
 
 def _print_table(rows: Sequence[Row], places: Sequence[Place]) -> None:
