@@ -15,7 +15,6 @@ from types import MappingProxyType
 from typing import Any, Generic, TypeVar, cast
 
 from agentcli.context.inject import wrap
-from agentcli.core.codec.encode import encoder_of
 from agentcli.core.codec.fields import is_deeper
 from agentcli.core.history import common
 from agentcli.core.message import File, ToolCall
@@ -325,9 +324,9 @@ class BodyWriter:
 def written(value: Any) -> bytes:
     """Encode a value as JSON in UTF-8, without lone surrogates and infinite numbers."""
     try:
-        return _ENCODER(value).encode("utf-8")
+        return _ENCODER.encode(value).encode("utf-8")
     except ValueError:
-        return _ENCODER(sendable_json(value)).encode("utf-8")
+        return _ENCODER.encode(sendable_json(value)).encode("utf-8")
 
 
-_ENCODER = encoder_of(allow_nan=False)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -15,7 +16,6 @@ from agentcli.context.cleared import forget_markers
 from agentcli.context.tokens.calibration import Calibration, Learned, calibrate, from_json, measured
 from agentcli.context.tokens.estimators import Calibrated, Estimator
 from agentcli.context.view import Block, View, ViewMessage
-from agentcli.core.codec.encode import encoder_of
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.history import History, common
 from agentcli.core.message import SIZE, TYPED, File, Image, Message, Meta, Part, Text, Thinking, ToolCall, ToolResult
@@ -128,7 +128,7 @@ class RequestSizes:
         return self.running.snapshot
 
 
-_COMPACT = encoder_of(default=str)
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 class TokenCounter:
@@ -350,7 +350,7 @@ def _stands_for(meta: Meta) -> float:
 
 def as_text(value: Mapping[str, Any]) -> str:
     """Return a call's input as compact JSON, as it is sent."""
-    return _COMPACT(value)
+    return _COMPACT.encode(value)
 
 
 def _schema_text(tool: ToolSchema) -> str:

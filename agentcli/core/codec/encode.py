@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from json import encoder as standard
+from collections.abc import Mapping
 from typing import Any
 
 from agentcli.core.codec.decode import (
@@ -52,7 +51,6 @@ __all__ = [
     "dump_line",
     "dumps",
     "encode",
-    "encoder_of",
     "loads",
     "part_from_json",
     "part_to_json",
@@ -70,30 +68,8 @@ Deeper values are written as text, because reading them could exceed Python's re
 """
 
 
-def encoder_of(
-    *, ascii_only: bool = False, allow_nan: bool = True, default: Callable[[Any], Any] | None = None
-) -> Callable[[Any], str]:
-    """Return a function like `JSONEncoder(...).encode` with the separators `,` and `:`.
-
-    The encoder is prepared once: for a short value that takes three quarters of the time. It raises what that raises: ValueError and TypeError for what is no JSON, RecursionError for what is too deep.
-    """
-    whole = json.JSONEncoder(ensure_ascii=ascii_only, allow_nan=allow_nan, separators=(",", ":"), default=default)
-    prepare: Any = getattr(standard, "c_make_encoder", None)
-    if prepare is None:  # Python without this part of its library in C
-        return whole.encode
-    text = standard.encode_basestring_ascii if ascii_only else standard.encode_basestring
-    pieces = prepare(None, whole.default, text, None, ":", ",", False, False, allow_nan)
-
-    def encode(value: Any) -> str:
-        try:
-            return "".join(pieces(value, 0))
-        except (ValueError, TypeError, RecursionError):
-            return whole.encode(value)  # which also sees that a value contains itself
-
-    return encode
-
-
-_to_text, _to_ascii = encoder_of(), encoder_of(ascii_only=True)
+_to_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_to_ascii = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def dumps(value: Any) -> str:

@@ -18,7 +18,6 @@ from agentcli.core.codec.encode import (
     dump_line,
     dumps,
     encode,
-    encoder_of,
     loads,
     part_from_json,
     part_to_json,
@@ -439,37 +438,3 @@ def test_a_known_kind_in_the_words_of_a_newer_schema_is_skipped_and_not_refused(
 def test_what_is_no_record_is_damaged_and_nothing_worse(data: bytes) -> None:
     with pytest.raises(Damaged):
         decode(data)
-
-
-ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.integers() | st.none(), inner) | st.tuples(inner),
-)
-
-
-@given(ANYTHING, st.booleans())
-def test_a_value_is_written_as_by_the_standard_library(value: Any, ascii_only: bool) -> None:
-    standard = json.dumps(value, ensure_ascii=ascii_only, separators=(",", ":"))
-    assert encoder_of(ascii_only=ascii_only)(value) == standard
-
-
-def test_a_value_that_is_no_json_goes_through_the_default() -> None:
-    assert encoder_of(default=str)({"a": [{1}]}) == '{"a":["{1}"]}'
-
-
-@pytest.mark.parametrize(
-    ("value", "error"), [({"a": {1}}, TypeError), (float("nan"), ValueError), ({(1, 2): 3}, TypeError)]
-)
-def test_what_is_no_json_is_refused_each_time(value: Any, error: type[Exception]) -> None:
-    encode = encoder_of(allow_nan=False)
-    for _ in range(2):
-        with pytest.raises(error):
-            encode(value)
-        assert encode([1]) == "[1]"
-
-
-def test_a_value_that_contains_itself_is_refused() -> None:
-    ring: list[Any] = []
-    ring.append(ring)
-    with pytest.raises(ValueError, match="Circular"):
-        encoder_of()(ring)
