@@ -50,7 +50,7 @@ NO_RECEIPT = Receipt()
 
 SUBJECTS = r"(?:\w+[- ])?(?:builds?|compile|tests?|lint\w*|runs?|suites?|type-?checks?|checks?|CI)"
 OBJECT = rf" (?:`(?![^`]*\b{SUBJECTS}\b)|_|--|an?\b|the\b(?![^.,;()]*\b(?:suites?|tests|checks|linters?)\b)|to\b|it\b|them\b|its\b|their\b|your\b|this\b|that\b|(?-i:[A-Z])\w+ \w)"
-"""What is passed on: `passes the flag to it` says nothing of tests."""
+"""An object after `pass`: `passes the flag to it` says nothing of tests."""
 _OF_ITS_OWN = r"suites?|cases|runs?|results?|commands?|files?|jobs?|targets?|pass\w*|is|was|are|now|still|also|all|both|green|clean|just|has|completed|finished|ran|succe\w+|in|of|for|at|on|with|after|and|or|locally|–|—"
 """Words after `test` that leave it the subject. With any other it is a name, such as a test client."""
 PREDICATE = rf"[^\w`]*(?:$|[.,;:!?()|—–✅✓✔🎉-]|(?:and|or|on|for|in|with|across|after|at|again|now|too|as|by|under|via|through|from|per|both|but|so|locally|everywhere|throughout|since|without|except|{SUBJECTS})\b)"

@@ -159,8 +159,8 @@ def asks(text: str) -> bool:
 def unclear(text: str, task: str) -> bool:
     """Return True if only the model can tell whether this reply is all that its task asks for.
 
-    That holds for a task that may be in another language than English, and for a reply that asks something about a task
-    that names a file or code. A task is clear if it has a question mark or asks in English for an answer.
+    That holds for a task that may be in another language than English. It also holds for a reply that asks something, if
+    the task names a file or code. A task is clear if it has a question mark or asks in English for an answer.
     """
     said = _said(task)
     if any(mark in said for mark in _QUESTION) or any(re.match(_INFORMS, line) for line in _lines(said)):

@@ -29,7 +29,7 @@ _MOST_WORDS = 8
 def with_reports_marked(text: str, reports: Mapping[str, re.Pattern[str]], subject: str) -> str:
     """Return a text with a mark before each run in a list that words of `reports` introduce.
 
-    Such a list stands behind their colon, below their line, or in a block of code below it. All other blocks of code are
+    Such a list follows their colon, below their line, or in a block of code below it. All other blocks of code are
     left out. `reports` has the words of each language, `subject` is a pattern for what a run checks.
     """
     kept, listing, fenced = list[str](), "", False

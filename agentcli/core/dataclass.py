@@ -160,7 +160,7 @@ def _compiled_init(cls: Any) -> Any:
             lines.append(f"_set_{name}(self, {value})" if is_frozen else f"self.{name} = {value}")
     lines += ["self.__post_init__()"] if hasattr(cls, "__post_init__") else []
     given = ", ".join(positional + (by_keyword if len(by_keyword) > 1 else []))
-    exec(f"def __init__({given}):\n  " + "\n  ".join(lines or ["pass"]), names)  # noqa: S102 - of our own fields
+    exec(f"def __init__({given}):\n  " + "\n  ".join(lines or ["pass"]), names)  # noqa: S102 - names of fields are identifiers
     init = names["__init__"]
     init.__qualname__ = f"{cls.__qualname__}.__init__"
     return init

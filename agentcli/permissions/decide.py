@@ -37,7 +37,7 @@ class Decision:
     unsaved: str = ""
     """If no rule may be saved: the check that would still apply."""
     offers: Offers = field(default=tuple, compare=False, repr=False)
-    """Finds the wider rules that a second "always" would save; only needed for a question."""
+    """Finds the wider rules that a second "always" would save."""
     session: str = ""
     """Exact rule that "for this session" would add; empty if the question is asked each time."""
     edits: bool = False
@@ -63,18 +63,18 @@ class Decision:
     left_out: tuple[str, ...] = ()
     """The excluded files, each with its rule."""
     explains: Callable[[], tuple[str, ...]] = field(default=tuple, compare=False, repr=False)
-    """Explains each command of a line; only needed for a question."""
+    """Explains each command of a line."""
     contained: bool = False
     """True for a command that may run only because the sandbox contains it, so it must not run outside."""
     exposed: Exposed = EXPOSED_NOTHING
     """What the sandbox of such a command shows of the world outside the workspace."""
 
     widen: Callable[[], tuple[Path, ...]] = field(default=tuple, compare=False, repr=False)
-    """Finds the folders that would answer the question if they were in the workspace; only needed for a question."""
+    """Finds the folders that would answer the question if they were in the workspace."""
     grants: Offers = field(default=tuple, compare=False, repr=False)
-    """Finds rules about hosts, pushes and reading that would answer the question for the session; only needed for a question."""
+    """Finds rules about hosts, pushes and reading that would answer the question for the session."""
     boxes: Callable[[], str] = field(default=str, compare=False, repr=False)
-    """Finds the rule for every command that the sandbox contains, if it covers this one; only needed for a question."""
+    """Finds the rule for every command that the sandbox contains, if it covers this one."""
 
     @property
     def prefixes(self) -> tuple[str, ...]:

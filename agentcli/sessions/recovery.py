@@ -218,7 +218,7 @@ def _read(folder: Path, through: Through) -> _Found:
 
 
 def _expect(records: int) -> None:
-    """Let the search for garbage wait while a session of so many records makes the objects that it keeps.
+    """Delay garbage collection while a session of so many records makes the objects that it keeps.
 
     In the first request of a session of 20,000 records it takes a twentieth of the time. A program
     that searches often, such as one that embeds agentcli, goes on doing so.
@@ -229,7 +229,7 @@ def _expect(records: int) -> None:
 
 
 _SELDOM = 100_000
-"""Threshold, in objects, of a program that hardly searches."""
+"""Threshold, in objects, of a program that collects garbage rarely."""
 _OBJECTS_EACH, _MOST_OBJECTS = 50, 1_000_000
 """Objects that a record makes until its session has been compacted, and the most to wait for."""
 

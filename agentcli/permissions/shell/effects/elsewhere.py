@@ -160,7 +160,7 @@ def _forge(command: Command, folders: tuple[Path, ...], workspace: Workspace, re
         return None
     if workspace.approves(pattern):
         return Elsewhere(acts=True)
-    return Elsewhere(True, f"gh uses the network: {pattern.removesuffix(' *')} tells others", pushes=(pattern,))
+    return Elsewhere(True, f"gh uses the network: {pattern.removesuffix(' *')} is visible to others", pushes=(pattern,))
 
 
 def _push(command: Command, folders: tuple[Path, ...], workspace: Workspace) -> Elsewhere | None:

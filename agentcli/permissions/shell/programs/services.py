@@ -117,7 +117,7 @@ _OWN_HOST = re.compile(r"localhost|127\.0\.0\.1|::1|/(?:var/)?run/postgresql|/tm
 
 
 def _of_own_database(arguments: Sequence[str]) -> bool:
-    """Return True if a client of PostgreSQL connects to its own machine: it tells any other one what it is given."""
+    """Return True if a client of PostgreSQL connects to its own machine."""
     own = True
     for before, word in pairwise(["", *arguments]):
         if before in ("-h", "--host"):
