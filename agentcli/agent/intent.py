@@ -159,15 +159,17 @@ def asks(text: str) -> bool:
 def unclear(text: str, task: str) -> bool:
     """Return True if only the model can tell whether this reply is all that its task asks for.
 
-    That holds for a task that may be in another language than English. It also holds for a reply that asks something, if
-    the task names a file or code. A task is clear if it has a question mark or asks in English for an answer.
+    That holds for an order in another language than English. It also holds for a task that names a file or code, if it
+    may be in another language, or if the reply asks something. A task is clear if it has a question mark or asks in
+    English for an answer.
     """
     said = _said(task)
     if any(mark in said for mark in _QUESTION) or any(re.match(_INFORMS, line) for line in _lines(said)):
         return False
-    foreign = any(letter.isalpha() and not letter.isascii() for letter in said) or orders_change(task)
-    about_code = re.search(_CODE, said) is not None
-    return foreign or (about_code and (asks(text) or not re.search(_ENGLISH, said)))
+    if not re.search(_CODE, said):
+        return orders_change(task)
+    plain = all(letter.isascii() for letter in said if letter.isalpha()) and not orders_change(task)
+    return asks(text) or not plain or not re.search(_ENGLISH, said)
 
 
 def after_answered(text: str) -> str | None:

@@ -26,6 +26,7 @@ from agentcli.permissions.paths import (
     names_protected,
 )
 from agentcli.permissions.rules import (
+    BY_SSH,
     NETWORK,
     SANDBOX,
     Rule,
@@ -192,11 +193,22 @@ def _with_hosts(workspace: Workspace, tool: str, rules: Rules) -> Workspace:
     )
     exactly = {rule.pattern for rule in rules.allow if rule.is_for(tool)}
     by_name = replace(named, allow=tuple(rule for rule in named.allow if rule.pattern))
+    by_ssh = Rules(
+        *(
+            tuple(replace(rule, pattern=rule.pattern.removeprefix(BY_SSH)) for rule in kind)
+            for kind in (
+                [rule for rule in named.allow if rule.pattern.startswith(BY_SSH)],
+                named.ask,
+                named.deny,
+            )
+        )
+    )
 
     def allows_host(host: str) -> bool:
         from agentcli.permissions.network.hosts import Hosts  # few commands name a host
 
-        return Hosts(by_name).verdict(host)[0] == "allow"
+        rules = by_ssh if host.startswith(BY_SSH) else by_name
+        return Hosts(rules).verdict(host.removeprefix(BY_SSH))[0] == "allow"
 
     return replace(workspace, allows_host=allows_host, approves=exactly.__contains__)
 

@@ -88,7 +88,7 @@ class Workspace:
     gated: bool = False
     """True if commands in the sandbox reach hosts that are allowed, through a proxy."""
     allows_host: Callable[[str], bool] = field(default=lambda _: False, compare=False)
-    """Returns True for a host that a rule allows by its name."""
+    """Returns True for a host that a rule allows by its name. `ssh:HOST` is what reads there by ssh."""
     approves: Callable[[str], bool] = field(default=lambda _: False, compare=False)
     """Returns True for the pattern of a rule that allows commands."""
     exposes: bool = False

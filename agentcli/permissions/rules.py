@@ -46,6 +46,8 @@ SANDBOX = "sandbox"
 """Name, instead of a tool, of allow rules for commands that run unasked as far as the sandbox contains them."""
 NETWORK = "network"
 """The name, in place of a tool, of rules about hosts that commands in the sandbox reach: `network(*.example.org)`."""
+BY_SSH = "ssh:"
+"""Beginning of a host in rules about reading there by ssh: `network(ssh:HOST)`."""
 EVERY_SANDBOXED = f"{SANDBOX}(*)"
 """The rule for every command that the sandbox contains, whatever its program."""
 _RULE = re.compile(r"([A-Za-z*][A-Za-z0-9_*.:-]*)(?:\((.*)\))?", re.DOTALL)

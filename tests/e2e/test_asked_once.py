@@ -58,7 +58,7 @@ def test_a_machine_is_asked_about_once(afar: Program) -> None:
     model = script(afar, [*reads, "ssh box.example.org 'touch /srv/x'"])
     with afar.terminal("-m", model, "--mode", "auto", columns=120) as t:
         t.until("? keys")
-        t.send("go\r", until="1. Yes, and box.example.org in this session")
+        t.send("go\r", until="1. Yes, and reading box.example.org by ssh in this session")
         t.send("1", until="may change box.example.org")
         t.send("n", until="do instead")
         t.send("\r", until="All done.")
@@ -68,7 +68,7 @@ def test_a_machine_is_asked_about_once(afar: Program) -> None:
 
 def test_without_anybody_a_rule_allows_a_machine(afar: Program) -> None:
     model = script(afar, ["ssh box.example.org uptime", "ssh other.example.org uptime"])
-    ran = afar.ask("-p", "go", "-m", model, "--mode", "auto", "--allow", "network(box.example.org)")
+    ran = afar.ask("-p", "go", "-m", model, "--mode", "auto", "--allow", "network(ssh:box.example.org)")
     assert [one["status"] for one in ran.of("tool_result")] == ["success", "denied"]
     assert "from afar" in ran.of("tool_result")[0]["output"]
     assert (afar.base / "ssh.log").read_text() == "box.example.org uptime\n"

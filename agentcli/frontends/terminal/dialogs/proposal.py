@@ -20,7 +20,7 @@ from agentcli.frontends.terminal.render.markdown_blocks import Block
 from agentcli.frontends.terminal.render.spans import written
 from agentcli.frontends.terminal.render.syntax import coloured_command
 from agentcli.frontends.terminal.style import Look
-from agentcli.permissions.rules import NETWORK, SANDBOX, parse_rule
+from agentcli.permissions.rules import BY_SSH, NETWORK, SANDBOX, parse_rule
 from agentcli.permissions.shell.effects.consequences import is_cautious
 from agentcli.permissions.shell.effects.prefixes import runs_code
 from agentcli.program.commands import Choice
@@ -183,6 +183,8 @@ def covered(rule: str) -> str:
     itself.
     """
     parsed = parse_rule(rule)
+    if parsed.tool == NETWORK and parsed.pattern.startswith(BY_SSH):
+        return f"reading {safe_line(parsed.pattern.removeprefix(BY_SSH))} by ssh"
     if parsed.tool == NETWORK:
         return safe_line(parsed.pattern)
     if server := _SERVER.fullmatch(parsed.tool):

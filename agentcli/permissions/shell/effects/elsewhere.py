@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.rules import exact
+from agentcli.permissions.rules import BY_SSH, exact
 from agentcli.permissions.shell.effects.network_use import hosts_read
 from agentcli.permissions.shell.effects.other_machine import visit
 from agentcli.permissions.shell.effects.pushing import push_of
@@ -40,7 +40,7 @@ class Elsewhere:
     others: bool = False
     """True if another command of it may do more than read."""
     hosts: tuple[str, ...] = ()
-    """Hosts without a rule."""
+    """Hosts without a rule, as a rule writes them."""
     pushes: tuple[str, ...] = ()
     """Patterns of the rules that would allow its pushes and what it writes on a forge."""
     switched: bool = False
@@ -139,14 +139,13 @@ def _action(command: Command, folders: tuple[Path, ...], workspace: Workspace, r
     found = visit(command, workspace.home)
     if found is None:
         return None
-    fresh = bool(found.host) and not workspace.allows_host(found.host)
+    host = f"{BY_SSH}{found.host}" if name == "ssh" else found.host
+    fresh = bool(found.host) and not workspace.allows_host(host)
     if found.why:
         return Elsewhere(
             True, f"{name} uses the network{f' and may change {found.host}' if found.host else ''}: {found.why}"
         )
-    return (
-        Elsewhere(True, f"{name} uses the network of {found.host}", hosts=(found.host,)) if fresh else Elsewhere(True)
-    )
+    return Elsewhere(True, f"{name} uses the network of {found.host}", hosts=(host,)) if fresh else Elsewhere(True)
 
 
 _SYSTEM = ("/usr/bin/", "/usr/local/bin/", "/bin/", "/opt/homebrew/bin/")

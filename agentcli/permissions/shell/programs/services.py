@@ -117,7 +117,7 @@ _OWN_HOST = re.compile(r"localhost|127\.0\.0\.1|::1|/(?:var/)?run/postgresql|/tm
 
 
 def _of_own_database(arguments: Sequence[str]) -> bool:
-    """Return True if a client of PostgreSQL connects to its own machine."""
+    """Return True if a client of PostgreSQL connects to its own machine: others would learn its arguments."""
     own = True
     for before, word in pairwise(["", *arguments]):
         if before in ("-h", "--host"):

@@ -179,6 +179,8 @@ def test_an_answer_that_lasts_for_the_session_comes_first_where_it_saves_questio
     push = replace(COMMAND, session="bash(x)", grants=("bash(git push origin main)",))
     assert labels(folder)[:2] == ["Yes, and add /home/me/lib to this session", "Yes"]
     assert labels(host)[:2] == ["Yes, and box.example.org in this session", "Yes"]
+    by_ssh = replace(host, grants=("network(ssh:box.example.org)",))
+    assert labels(by_ssh)[:2] == ["Yes, and reading box.example.org by ssh in this session", "Yes"]
     assert labels(read)[:2] == ["Yes, and reading /home/me/.tool/ in this session", "Yes"]
     assert labels(push)[:2] == ["Yes", "Yes, and `git push origin main` in this session"]
     chosen = [question(each, None, LOOK).chosen for each in (folder, host)]

@@ -10,13 +10,18 @@ import pytest
 from agentcli.core.message import ToolCall
 from agentcli.permissions.decide import Decision
 from agentcli.permissions.git_config import GitFacts, git_facts
+from agentcli.permissions.network.hosts import opened
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules, proposed_rules
 from tests.permissions.corpus import make_workspace
 from tests.permissions.deciding import explain
 from tests.tables import each_row
 
-ALLOWED = parse_rules(allow=["network(box.example.org)", "network(web1)", "network(192.168.7.5)", "network(10.0.0.9)"])
+ALLOWED = parse_rules(
+    allow=[
+        f"network({host})" for host in ("ssh:box.example.org", "ssh:web1", "ssh:192.168.7.5", "192.168.7.5", "10.0.0.9")
+    ]
+)
 CONFIG = (
     '[core]\n\tbare = false\n[remote "origin"]\n\turl = {url}\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n{more}'
 )
@@ -241,8 +246,15 @@ def test_rules_decide_about_the_host_of_ssh(workspace: Workspace) -> None:
     for deny in (parse_rules(deny=["network(box.example.org)"]), parse_rules(ask=["network(*.example.org)"])):
         assert decided(command, workspace, ALLOWED + deny).decision == "ask"
         assert not decided(command, workspace, deny).grants() or deny.ask
-    assert decided(command, workspace, parse_rules(allow=["network"])).decision == "ask", "it names no machine"
-    assert decided(command, workspace, parse_rules(allow=["network(*.example.org)"])).decision == "allow"
+    for other in ("network", "network(box.example.org)", "network(*)", "network(ssh:web1)"):
+        found = decided(command, workspace, parse_rules(allow=[other]))
+        assert (found.decision, found.grants()) == ("ask", ("network(ssh:box.example.org)",)), other
+    assert decided(command, workspace, parse_rules(allow=["network(ssh:*.example.org)"])).decision == "allow"
+    for deny in ("network(ssh:*)", "network"):
+        assert decided(command, workspace, ALLOWED + parse_rules(deny=[deny])).decision == "ask"
+    assert not opened(parse_rules(allow=["network(ssh:web1)"])), "the sandbox stays closed to it"
+    probe = "nc -z -w3 box.example.org 443"
+    assert decided(probe, workspace).decision == "ask", "a rule about ssh is about nothing else"
     assert decided(command, workspace, ALLOWED + parse_rules(deny=["bash(ssh *)"])).decision == "deny"
 
 
