@@ -159,9 +159,9 @@ def asks(text: str) -> bool:
 def unclear(text: str, task: str) -> bool:
     """Return True if only the model can tell whether this reply is all that its task asks for.
 
-    That holds for an order in another language than English. It also holds for a task that names a file or code, if it
-    may be in another language, or if the reply asks something. A task is clear if it has a question mark or asks in
-    English for an answer.
+    That holds for an order in another language than English. It also holds for a task that names code, if it may be in
+    another language or the reply asks something. A task with a question mark, or that asks in English for an answer, is
+    clear.
     """
     said = _said(task)
     if any(mark in said for mark in _QUESTION) or any(re.match(_INFORMS, line) for line in _lines(said)):

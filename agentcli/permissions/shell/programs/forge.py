@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from agentcli.permissions.network.hosts import host_name, hosts_in
+from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.programs.option_grammar import Shape, fit
 
 _SHOWN = "-q:jq --jq=jq --json=word -T:text --template=text -t:text"
@@ -52,6 +55,23 @@ _WRITING = (
 """Commands of `gh` that write only what their words say."""
 
 
+_PAGE = re.compile(r"https?://", re.IGNORECASE)
+"""A page, which may be of any repository."""
+_TEXTS = word_set("-t --title -b --body -c --comment")
+
+
+def told_by(pattern: str, words: Sequence[str]) -> bool | None:
+    """Return whether a rule such as `gh pr create *` covers a command of `gh`; None if it is no such rule."""
+    kind = [word for word in pattern.split(" ")[1:] if word != "*"]
+    told = words[0] == "gh" and len(kind) == 2 and f"{kind[0]} {kind[1]}" in _TOLD
+    return writes_forge(words) == pattern if told else None
+
+
+_TOLD = frozenset(
+    f"{kind} {act}" for kind in ("pr", "issue") for act in word_set("create comment edit ready close reopen")
+)
+
+
 def writes_forge(words: Sequence[str]) -> str:
     """Return the pattern of the rule that allows a command of `gh` that writes what its words say.
 
@@ -59,6 +79,8 @@ def writes_forge(words: Sequence[str]) -> str:
     """
     fitting = fit(_WRITING, list(words[1:])) if words[0] == "gh" else ""
     if isinstance(fitting, str):
+        return ""
+    if any(_PAGE.match(word) and before not in _TEXTS for before, word in pairwise(words)):
         return ""
     elsewhere = [f"--repo {value} " for kind, value in fitting[1] if kind == "repo"]
     return f"gh {words[1]} {words[2]} {''.join(elsewhere)}*"

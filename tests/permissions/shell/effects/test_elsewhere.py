@@ -439,8 +439,13 @@ def test_a_repository_that_a_program_may_have_made_is_not_pushed(workspace: Work
 
 def test_a_rule_about_what_is_told_names_its_repository(workspace: Workspace) -> None:
     rules = proposed_rules(["bash(gh pr create *)"])
-    for more in ("--repo evil/x", "-R evil/x", "--body-file ../secret"):
-        assert decided(f"gh pr create --title x --body y {more}", workspace, rules).decision == "ask"
+    for more in ("--repo evil/x", "-R evil/x", "--body-file ../secret", "--template ../secret", "--web", "--editor"):
+        for words in ("--title x --body y", "-t x -b y"):
+            assert decided(f"gh pr create {words} {more}", workspace, rules).decision == "ask", more
+    assert decided("gh pr create -t x -b https://example.org/x", workspace, rules).decision == "allow"
+    rules = proposed_rules(["bash(gh issue comment *)"])
+    assert decided("gh issue comment 5 -b y", workspace, rules).decision == "allow"
+    assert decided("gh issue comment https://github.com/evil/x/issues/1 -b y", workspace, rules).decision == "ask"
 
 
 def test_parts_of_a_line_run_where_each_belongs(workspace: Workspace) -> None:
