@@ -42,7 +42,7 @@ class Elsewhere:
     hosts: tuple[str, ...] = ()
     """Hosts without a rule, as a rule writes them."""
     pushes: tuple[str, ...] = ()
-    """Patterns of the rules that would allow its pushes and what it writes on a forge."""
+    """Patterns of the rules that would allow its pushes, what it writes on a forge, and a look at terminals."""
     switched: bool = False
     """True if it pushes whatever branch is current by then."""
     fresh: tuple[str, ...] = ()
@@ -133,7 +133,9 @@ def _action(command: Command, folders: tuple[Path, ...], workspace: Workspace, r
     if name == "gh":
         return _forge(command, folders, workspace, reader)
     if reads_here(command.words):
-        return Elsewhere(acts=True)
+        if command.words[1:2] not in (("capture-pane",), ("capturep",)) or workspace.approves(_SCREENS):
+            return Elsewhere(acts=True)
+        return Elsewhere(True, "tmux shows what is on your terminals", pushes=(_SCREENS,))
     if name == "git":
         return _push(command, folders, workspace)
     found = visit(command, workspace.home)
@@ -148,6 +150,7 @@ def _action(command: Command, folders: tuple[Path, ...], workspace: Workspace, r
     return Elsewhere(True, f"{name} uses the network of {found.host}", hosts=(host,)) if fresh else Elsewhere(True)
 
 
+_SCREENS = "tmux capture-pane *"
 _SYSTEM = ("/usr/bin/", "/usr/local/bin/", "/bin/", "/opt/homebrew/bin/")
 
 

@@ -61,7 +61,7 @@ _TEXTS = word_set("-t --title -b --body -c --comment")
 
 
 def told_by(pattern: str, words: Sequence[str]) -> bool | None:
-    """Return whether a rule such as `gh pr create *` covers a command of `gh`; None if it is no such rule."""
+    """Return whether a rule such as `gh pr create *` covers a command; None for any other rule."""
     kind = [word for word in pattern.split(" ")[1:] if word != "*"]
     told = words[0] == "gh" and len(kind) == 2 and f"{kind[0]} {kind[1]}" in _TOLD
     return writes_forge(words) == pattern if told else None

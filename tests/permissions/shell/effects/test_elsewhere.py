@@ -497,13 +497,22 @@ def test_what_is_told_on_a_forge_asks_once_a_kind(command: str, rule: str, works
         "export GH_PAGER=cat\ngh pr view 5",
         "docker ps 2>&1 | head -3",
         "docker logs web --tail 5",
-        "tmux capture-pane -pt 'a:1.0' -S -80",
         "tmux list-windows -a | grep x",
         "tmux list-panes -aF '#S:#I #{pane_current_path} #{?pane_active,active,-}'",
     ],
 )
 def test_reads_of_forges_and_of_this_machine_are_free(command: str, workspace: Workspace) -> None:
     assert decided(command, workspace, Rules()).decision == "allow"
+
+
+def test_terminals_are_asked_about_once(workspace: Workspace) -> None:
+    for command in ("tmux capture-pane -pt 'a:1.0' -S -80", "sleep 1 && tmux capturep -p -t x | tail -5"):
+        found = decided(command, workspace, Rules())
+        assert (found.decision, found.grants()) == ("ask", ("bash(tmux capture-pane *)",))
+        assert decided(command, workspace, proposed_rules(found.grants())).decision == "allow"
+    rules = proposed_rules(["bash(tmux capture-pane *)"])
+    for more in ("-b x", "-p ';' run-shell id", "-p -t '#{E:#{a:35}(id)}'"):
+        assert decided(f"tmux capture-pane {more}", workspace, rules).decision == "ask", more
 
 
 @each_row(
