@@ -37,6 +37,8 @@ from agentcli.permissions.shell.syntax.written_out import CHANGING as MEANING
 from agentcli.permissions.shell.syntax.written_out import FINDING
 
 if TYPE_CHECKING:
+    from tree_sitter import Node
+
     from agentcli.permissions.shell.syntax.state import Run
 
 _FOLLOWED = word_set("""
@@ -241,7 +243,7 @@ def _is_followed(line: CommandLine) -> bool:
             node.type == "&" and node.parent is not None and node.parent.type in _FOLLOWED
         ):
             return False
-        if node.type == "test_command" and _SUBSCRIPT.search(node.text or b""):
+        if _evaluates(node):
             return False
         substituted = any(inner.type == "command_substitution" for inner in below(node))
         if node.type in ("heredoc_body", "file_redirect", "expansion", "arithmetic_expansion") and substituted:
@@ -254,6 +256,23 @@ def _is_followed(line: CommandLine) -> bool:
     )
 
 
+def _evaluates(node: Node) -> bool:
+    """Return True if bash may run code in the value of a variable there, as it does for subscripts and `${x@P}`."""
+    text = node.text or b""
+    match node.type:
+        case "test_command":
+            numbers = _NUMBERS.search(text) is not None and text.startswith(b"[[")
+            return bool(_SUBSCRIPT.search(text)) or (b"$" in text and (numbers or bool(_IS_SET.search(text))))
+        case "expansion":
+            return any(child.type in ("@", "!", ":") for child in node.children)
+        case "arithmetic_expansion":
+            return re.fullmatch(rb"\$\(\([\d\s()+*/%-]*\)\)", text) is None
+        case _:
+            return False
+
+
+_NUMBERS = re.compile(rb"\s-(?:eq|ne|lt|le|gt|ge)\s")
+_IS_SET = re.compile(rb"\s-[vR]\s")
 _DECLARING = word_set("export declare typeset readonly local")
 
 
