@@ -257,7 +257,7 @@ def _is_followed(line: CommandLine) -> bool:
 
 
 def _evaluates(node: Node) -> bool:
-    """Return True if bash may run code in the value of a variable there, as it does for subscripts and `${x@P}`."""
+    """Return True if bash may run code in the value of a variable there, as in subscripts."""
     text = node.text or b""
     match node.type:
         case "test_command":
