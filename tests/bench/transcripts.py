@@ -10,6 +10,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -147,9 +148,26 @@ def _calls(entry: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, An
     if isinstance(payload, dict) and payload.get("type") in ("function_call", "local_shell_call"):
         given = payload.get("arguments") or payload.get("action")
         yield str(payload.get("call_id")), str(payload.get("name") or "local_shell"), _given(given)
+    if isinstance(payload, dict) and payload.get("type") == "custom_tool_call" and payload.get("name") == "exec":
+        yield from _code_calls(str(payload.get("call_id")), str(payload.get("input") or ""))
     data = entry.get("data")
     if entry.get("type") == "tool.execution_start" and isinstance(data, dict):
         yield str(data.get("toolCallId")), str(data.get("toolName")), _given(data.get("arguments"))
+
+
+_IN_CODE = re.compile(
+    r"""tools\.(exec_command|shell|shell_command)\(\{\s*"?(?:cmd|command)"?\s*:\s*("(?:[^"\\\n]|\\.)*")([^}]*)\}"""
+)
+_WORKDIR = re.compile(r"""\b"?workdir"?\s*:\s*("(?:[^"\\\n]|\\.)*")""")
+
+
+def _code_calls(call_id: str, code: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """The commands in JavaScript that Codex runs, as far as they are plain strings."""
+    for number, found in enumerate(_IN_CODE.finditer(code)):
+        place = _WORKDIR.search(found[3])
+        with suppress(ValueError):
+            given = {"cmd": json.loads(found[2]), "workdir": json.loads(place[1]) if place else ""}
+            yield f"{call_id}#{number}", found[1], given
 
 
 def _given(value: Any) -> Mapping[str, Any]:
