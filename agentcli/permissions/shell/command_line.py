@@ -501,7 +501,11 @@ def analyse(text: str, workspace: Workspace) -> CommandLine:
     judged = written_out(judged, workspace.env, str(workspace.home), workspace.tmp is not None)
     parts, whole = contents(judged)
     line = replace(_judged(judged, parts, whole, workspace), text=text)
-    if not line.commands and "~" in judged and (named := with_home(judged, str(workspace.home))) != judged:
+    if (
+        not line.commands
+        and ("~" in judged or "HOME" in judged)
+        and (named := with_home(judged, str(workspace.home))) != judged
+    ):
         line = _with_home(line, named)
     by_env = any(command.words[0] == "env" for command in line.commands)
     found = None if line.commands and not by_env else without_assignments(judged)
@@ -513,14 +517,14 @@ def analyse(text: str, workspace: Workspace) -> CommandLine:
 
 
 def _with_home(line: CommandLine, text: str) -> CommandLine:
-    """Return a line with the commands of `text`, which names the home folder; what asks in either asks."""
+    """Return a line with the commands of `text`, which names the home folder; the same line if they are protected."""
     assert line.workspace is not None
     seen = _judged(text, *contents(text), line.workspace)
-    if not seen.commands:
+    if not seen.commands or seen.protected:
         return line
     return replace(
         line, commands=seen.commands, readings=seen.readings, inside=seen.inside, folders=seen.folders, obstacle="",
-        meant=seen.meant, protected=line.protected or seen.protected, destroys=line.destroys or seen.destroys,
+        meant=seen.meant, destroys=line.destroys or seen.destroys,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -127,6 +127,7 @@ _WORD = re.compile(
     r"(?P<bare>(?:[A-Za-z0-9_./,:=+@%^~#!-]|[^\x00-\x7f])+)"
     r"|(?P<escape>\\[!-/:-@\[-`{-~ ])"
     r"|(?P<raw>'[^']*')"
+    r"|(?P<ansi>\$'(?:[^'\\]|\\[nrt\"\\])*')"  # every shell ends it at the same quote
     rf'|(?P<double>"(?:[^"\\$`]|\\[^\n]|\$(?=["|) ])|{HERE_TEXT})*")'
     r"|(?P<brace>(?<=[@^])\{[A-Za-z0-9/_-]*\})"
     r"|(?P<wild>[*?]|\[[A-Za-z0-9]-[A-Za-z0-9]\])"
@@ -272,7 +273,7 @@ def _word(text: str, start: int, reader: _Reader, first: bool) -> tuple[str, int
     pattern: list[str] = []
     wild = False
     variable = reader.loop.variable if reader.loop else ""
-    pieces = _pieces(variable, status=bool(reader.words) and reader.words[0] == "echo")
+    pieces = _pieces(variable, status=_prints(reader.words))
     while index < len(text) and (piece := pieces.match(text, index)):
         raw = piece.group()
         if piece.lastgroup == "bare" and (problem := _bare_problem(raw, index == start, first)):
@@ -292,6 +293,11 @@ def _word(text: str, start: int, reader: _Reader, first: bool) -> tuple[str, int
     if text[index : index + 1] in ("<", ">"):
         return NotPlain(unchecked(OBSTACLES[text[index]]))
     return "".join(value), index, "".join(pattern) if wild else ""
+
+
+def _prints(words: Sequence[str]) -> bool:
+    """Return True if a command that begins so only prints its next word."""
+    return words[:1] == ["echo"] or (words[:1] == ["printf"] and len(words) > 1 and not words[1].startswith("-"))
 
 
 @lru_cache(maxsize=64)
@@ -337,8 +343,13 @@ def _piece_value(kind: str, raw: str, variable: str) -> str:
             return raw[1:]
         case "raw":
             return raw[1:-1]
+        case "ansi":
+            return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[1]), raw[2:-1])
         case _:
             return raw
+
+
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 def _filled(match: re.Match[str]) -> str:
@@ -352,8 +363,10 @@ _PLAIN_NODES = _LOOP_NODES | frozenset(
     {"program", "list", "pipeline", "command", "redirected_statement", "file_descriptor", "command_name", "comment"}
     | {"&&", "||", ";", "|", "\n", ">", ">>", "<", "&>", "&>>", ">&"}
 )
-_WORD_NODES = frozenset({"word", "number", "raw_string", "string", "concatenation"})
-_STRING_NODES = frozenset({"string_content", '"', "$", "word", "number", "raw_string", "string", "{", "}"})
+_WORD_NODES = frozenset({"word", "number", "raw_string", "ansi_c_string", "string", "concatenation"})
+_STRING_NODES = frozenset(
+    {"string_content", "ansi_c_string", '"', "$", "word", "number", "raw_string", "string", "{", "}"}
+)
 _VARIABLE_NODES = frozenset({"simple_expansion", "expansion", "variable_name", "${"})
 _TEST_NODES = frozenset({"unary_expression", "binary_expression"})
 _TEST_WORDS = _WORD_NODES | {"test_operator", "extglob_pattern", "[", "[[", "]", "]]", "=", "==", "!=", "!"}

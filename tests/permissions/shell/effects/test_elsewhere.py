@@ -608,6 +608,8 @@ def test_without_a_sandbox_an_answer_about_a_host_lets_nothing_be_written(comman
     [
         ("cat ~/notes/a.txt", []), ("cat ~/.ssh/id_rsa", ["read(~/**)"]), ("rm -rf ~", ["bash(rm *)", "sandbox(*)"]),
         ("echo x > ~/.bashrc", ["bash(echo *)"]), ("cp a.py ~/.profile", ["bash(cp *)"]), ("cd ~ && git push", ANSWERED),
+        ("cat $HOME/.ssh/id_rsa", ["read(~/**)"]), ('cat "$HOME/.aws/credentials"', ["read(~/**)"]), ("HOME=/etc; cat $HOME/x", ["read(~/**)"]),
+        ("read HOME; cat $HOME/x", ["read(~/**)"]), ("export HOME=/etc && cat ~/passwd", ["read(~/**)"]), ("rm -rf $HOME", ["bash(rm *)"]),
         ("cat '~/x' ~/.aws/credentials", ["read(~/**)"]), ("HOME=/etc cat ~/passwd", ["read(~/**)"]), ("cat ~root/.profile", ["read(~/**)"]),
     ],
 )  # fmt: skip
@@ -653,6 +655,26 @@ def test_a_rule_about_all_of_the_sandbox_acts_elsewhere_as_mode_auto_does(worksp
     assert asked("gh pr view 1", replace(workspace, sandboxed=False), every).decision == "ask"
 
 
+@each_row("command", ["printf 'code=%s\\n' $?", 'printf "%s\\n" "$?" | head -1', "ls; printf 'a%sb' x$?"])
+def test_an_exit_code_is_printed_unasked(command: str, workspace: Workspace) -> None:
+    assert asked(command, workspace).rule == "read-only"
+
+
+@each_row(
+    "command",
+    [
+        "printf -v PATH '%s' $?",
+        "printf $?",
+        "printf '%s' $?x | sh",
+        "printf '%s' $$",
+        "printf '%s' $? > .git/hooks/x",
+        "rm a$?",
+    ],
+)
+def test_an_exit_code_elsewhere_asks(command: str, workspace: Workspace) -> None:
+    assert asked(command, workspace).decision == "ask"
+
+
 @each_row("command", ["git diff --no-index /dev/null README.md", "git diff --no-index --stat a.py b.py | head -3"])
 def test_two_files_are_compared_unasked(command: str, workspace: Workspace) -> None:
     assert asked(command, workspace).rule == "read-only"
@@ -671,3 +693,18 @@ def test_a_comparison_of_folders_and_secrets_asks(command: str, workspace: Works
     assert asked(command, workspace).decision == "ask"
     if ".env" in command or "grep" in command or "id_rsa" in command:
         assert decided(command, workspace, Rules()).decision == "ask"
+
+
+@each_row("command", ["echo $'a\\nb'", "grep -c $'\\t' README.md", "printf $'%s\\n' x$'y'"])
+def test_a_text_with_escapes_is_read(command: str, workspace: Workspace) -> None:
+    assert asked(command, workspace).rule == "read-only"
+
+
+@each_row(
+    "command",
+    ["cat $'.env'", "cat $'.e\\x6ev'", "$'rm' x", "git $'push'", "cat $'/etc/passwd'", "cat $'../x'", "rm $'a'", "echo $'a' > $'.git/hooks/x'",
+     "cat $'.\\\nenv'", "echo $'a\\'; rm x; echo '", "sh -c $'rm x'", "find . $'-delete'", "cat a$'/../../x'", "sed $'w x' a.py"],
+)  # fmt: skip
+def test_escapes_hide_nothing(command: str, workspace: Workspace) -> None:
+    (workspace.cwd / ".env").touch()
+    assert asked(command, workspace).decision == "ask"
