@@ -67,8 +67,8 @@ LANGUAGES = {
         r"\b(?:builds?|compil(?:es?|ed|ation)|bundles)\b(?![- ]time)",
         rf"\b(?:lint(?=\W*$|\W*[^\w\s]| (?:_|[\w:-]+`|(?:{_OF_ITS_OWN}|already|reports?|issues|errors|warnings|checks)\b))|lint(?:er|ers|ed|ing|s)|eslint|ruff|mypy|pyright|clippy|vet|type[- ]?check(?:s|er|ing)?|(?:type|TS)[- ]errors?|types|typescript|tsc|format(?:ting)?|prettier)\b",
         rf"(?<!-)\b(?:(?:(?<!(?<!continue )(?<!continues )to )pass|passes|passed|(?<!for )(?<!by )(?<!of )passing)(?!{OBJECT})|(?:green|clean|(?<!\ba )(?<!\bevery )successful)(?={PREDICATE})|cleanly|succeeds?|succeeded|(?<!\ba )success|successfully(?={PREDICATE}| (?:built|compiled|passed|ran|run|completed|finished|executed)\b)|OK|{NO_ERRORS})\b",
-        r"\bI(?:['’]ve| have)? (?:also )?(?:\w+ly )?(?:verified|validated|tested)\b|(?:^|, |\b(?:and|all|fully|now|been|is|are|was|were|\w+ly) )(?:verified|tested)\b(?! (?:by|with) (?:you|hand))|(?:^|, |\band |ly )validated\b",
-        r"^(?:(?:all|it|this|that|now|everything)(?: is| are|['’]s) )?(?:now )?(?:fixed|resolved)(?=[.!,;: ]|$)|\b(?:is|are|has been|have been) (?:now )?(?:fixed|resolved)\b|\bnow works\b|\bworks (?:now|again|correctly|as expected)\b",
+        r"\bI(?:['’]ve| have)? (?:also )?(?:\w+ly )?(?:verified|validated|tested)\b|(?:^|, |\b(?:and|all|fully|now|been|is|are|was|were|\w+ly) )(?:verified|tested)\b(?! (?:by|with) (?:you|hand))|(?:^|, |\band |ly )validated\b|^(?:verdict|result|outcome): (?:pass\w*|success\w*|OK|green)\b",
+        r"^(?:(?:all|it|this|that|now|everything)(?: is| are|['’]s) )?(?:now )?(?:fixed|resolved)(?=[.!,;: ]|$)|\b(?:is|are|has been|have been) (?:now )?(?:fixed|resolved)\b|\bnow works\b|\bworks (?:now|again|correctly|as expected)\b|^I(?:['’]ve| have) (?:now |just |also )?fixed (?:the|this|that|these|both|all|it)\b",
         r"n['’]t\b|\b(?:not|never|cannot|except|(?<!\bthe )(?<!\bpreviously )fail(?:s|ed|ing|ures?)?|broken|errors? (?:in|remain)|skipped|unverified|untested|pre-existing|previously|baseline|(?<!no )remain(?:s|ing)?|"
         r"were already|no (?:(?!(?:and|all|errors?|issues?|warnings?)\b)[\w`-]+ ){0,6}(?:tests?|specs?)|(?:makes|making|lets|letting) (?:\w+ ){0,3}tests?|(?<!each )(?<!every )one|some|most|half|given|test plan|verify that|tests? that|expect(?!ation)\w*)\b|\b(\d+)\s*/\s*(?!\1\b)\d+ tests?\b",
         r"\b(?:verification|validation)\b|\b(?:checks?|tests?|commands?) (?:\w+ )?(?:run|ran|passed|executed|performed)\b",
@@ -167,7 +167,7 @@ LANGUAGES = {
     ),
     "Chinese": Words(
         "通过 成功 错误 全绿 验证 测试 修复 解决 修好",
-        r"测试|用例", r"构建|编译", r"检查|类型", r"通过|成功|无错误|没有错误|全绿", r"已验证|已测试|验证通过|测试过", r"已修复|已解决|修复完成|修好", r"没有通过|未|不|失败|应该|如果|除了|之前|需要|将"
+        r"测试|用例", r"构建|编译", r"检查|类型", r"通过|成功|无错误|没有错误|全绿", r"已验证|已测试|验证通过|测试过|^全(?:部|都)?(?:通过|成功)", r"已修复|已解决|修复完成|修好", r"没有通过|未|不|失败|应该|如果|除了|之前|需要|将"
     ),
     "Japanese": Words(
         "通 パス 成功 合格 エラー グリーン 検証 確認 修正 直し 解決",

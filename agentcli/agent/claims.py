@@ -19,6 +19,8 @@ from agentcli.core.dataclass import dataclass
 _PATH = r"[^`\s]*(?:/|\.[^`\s])[^`\s]*"
 
 _FIGURES = rf"\b\d[\d,]* (?:\w+ )?(?:tests? )?(?:pass(?:ed|ing|es)?\b(?!{OBJECT}))|\b(\d+)\s*/\s*\1 (?:tests?|pass)\w*"
+_WHOLE = r"(?<![\d/])([2-9]|[1-9]\d+)\s*/\s*\1(?![\d/]) ?"
+"""All of so many, before a success."""
 _MARK = r"[✅✓✔]"
 _RUN = r"(?:\d+ |all |unit |type ?)*(?:tests?|specs?|builds?|lint(?:ing)?|(?:type[- ]?)?check)(?: pass(?:ed|ing)?)?"
 _MARKED = rf"(?i)^\W*{_RUN}\W{{0,6}}{_MARK}|[|·,✅✓✔] ?{_RUN}[ :]{{0,2}}{_MARK}|`[^`\n]*\b(?P<run>{SUBJECTS})\b[^`\n]*`\W{{0,6}}{_MARK}"
@@ -40,6 +42,7 @@ _FIGURE_SPAN = r"`(\d[\d/,.]*)`"
 _QUOTE = r"^[^\S\n]*>[^\n]*$"
 _ASIDE = r"(?i) \((?:with|via|using|to) [^()]*\)"
 """How something ran, in parentheses."""
+_ALL_GREEN = r"(?i)\W*(?:and |now )?(?:all|everything)(?: is|['’]s|['’]re| are)?(?: now| still)? green\W*"
 _LIST_MARKS = r"^(?:[\s>*#\-•|.)(\[\]x✅✓✔☑]|\d+[.)])*"
 
 
@@ -53,7 +56,7 @@ def claims(text: str) -> frozenset[Kind]:
     for clause in _clauses(text, spoken):
         before, named = named, runs_in(clause)
         said = set(_claimed(clause, named, spoken))
-        found |= said or (before if _is_about_all(clause) else set())
+        found |= said or (before if _is_about_all(clause) else set()) or _of_green(clause)
     return frozenset(found)
 
 
@@ -96,12 +99,12 @@ def _claimed(clause: str, named: frozenset[Kind], spoken: Sequence[str]) -> Iter
         spoken, clause = (reported[1],), clause[reported.end() :]
     clause = re.sub(_NO_FAILURES, "passed", re.sub(SPAN, _pathless, clause))
     words = re.sub(_ASIDE, "", re.sub(_LIST_MARKS, "", clause))
-    listed = bool(re.match(r"[-*+•|]|\d+[.)]|\w+ed (?:\d|the|a|all|`|_|\w+ \w)", clause))
+    listed = bool(re.match(r"[-*+•|]|\d+[.)]|\w+ed (?!and \w+ed(?: \w+)?\W*$)(?:\d|the|a|all|`|_|\w+ \w)", clause))
     settled = re.sub(_SETTLED, "", words)
     found = set[Kind]()
     for name in spoken:
         parts = _patterns(name)
-        if not (reported or parts.any.search(words)) or parts.open.search(settled):
+        if not (reported or parts.any.search(words) or re.search(_WHOLE, words)) or parts.open.search(settled):
             continue
         said = _before(parts.later, words)
         given = parts.given.search(said)
@@ -111,6 +114,8 @@ def _claimed(clause: str, named: frozenset[Kind], spoken: Sequence[str]) -> Iter
         about = said if success else said[given.end() :] if given else rest
         found |= {kind for kind, subject in parts.subjects if subject.search(about)}
         found |= {kind for kind, phrase in parts.phrases if phrase.search(said)} - ({"fixed"} if listed else set())
+        if (whole := re.search(_WHOLE, said)) and parts.success.match(said, whole.end()):
+            found.add("tests")
         if said and (success or alone if reported else "verified" in found):
             found |= named or (set() if found else {"verified"})
     if not found and "English" in spoken and not (english := _patterns("English")).open.search(settled):
@@ -136,6 +141,11 @@ def _is_about_all(clause: str) -> bool:
     return bool(
         about and words.success.search(clause) and not words.open.search(clause) and not words.later.search(clause)
     )
+
+
+def _of_green(clause: str) -> frozenset[Kind]:
+    """Return the kind of checks without a name if all is green."""
+    return frozenset({"checks"}) if re.fullmatch(_ALL_GREEN, clause) else frozenset()
 
 
 def _before(later: re.Pattern[str], words: str) -> str:

@@ -90,9 +90,9 @@ def ledger(steps: Iterable[Step]) -> Ledger:
 
 
 _UNTESTED = re.compile(
-    r"(?i)\.(?:md|mdx|rst|txt|adoc|svg|png|jpe?g|gif|log|csv)$|(?:^|/)(?:LICENSE|CHANGELOG|AUTHORS|CODEOWNERS)[^/]*$|(?:^|/)\.(?!/|config/)[^/]+/|(?:^|/)\.git[^/]*$|[\\/](?:Temp|tmp|scratchpad)[\\/]"
+    r"(?i)\.(?:md|mdx|rst|txt|adoc|svg|png|jpe?g|gif|log|csv)$|(?:^|/)(?:LICENSE|CHANGELOG|AUTHORS|CODEOWNERS)[^/]*$|(?:^|/)\.(?!/|config/)[^/]+/|(?:^|/)\.(?:git|env)[^/]*$|[\\/](?:Temp|tmp|scratchpad)[\\/]"
 )
-"""Files that no check reads: texts, pictures, hidden folders."""  # fmt: skip
+"""Files that no check reads: texts, pictures, hidden folders, and values of the environment."""  # fmt: skip
 
 
 _DATA = frozenset([".yaml", ".yml", ".json", ".toml"])
@@ -165,7 +165,8 @@ def _parts(step: Step) -> Iterator[_Part]:
     """Yield the commands of a line with their verdicts."""
     found = list(_commands(_HERE.sub(r" \3", step.command)))
     tested = any("tests" in kinds_of(words) for words, _ in found)
-    shown = _sections([words for words, _ in found], step.output)
+    printed = _TASK.sub("", step.output)
+    shown = _sections([words for words, _ in found], printed)
     strict = re.search(r"\bset -\w*e|pipefail", step.command) is not None
     whole = step.exit is not None
     last_pipe = len(found) - len(step.parts)
@@ -194,15 +195,17 @@ def _parts(step: Step) -> Iterator[_Part]:
         # Tests that fail were built.
         failing = passed is False and summary is False and "tests" in kinds and words[0] != "gh"
         yield _Part(words, kinds & {"tests", "checks"} if failing else kinds, passed, edits)
-    summary = _summary(step.output)
+    summary = _summary(printed)
     if not any(kinds_of(words) or _by_hook(words, step.output) for words, _ in found) and summary is not None:
         if words_of_run := [words for words, _ in found if not only_shows(words)]:
             yield _Part(words_of_run[0], frozenset({"tests", "checks"}), summary)
-        elif _TEST_SUMMARY.search(step.output) and found:
+        elif _TEST_SUMMARY.search(printed) and found:
             yield _Part(found[0][0], frozenset({"tests", "checks"}), summary)
 
 
-_SCRIPT = re.compile(r"(?m)^(?:\[[\w:.-]+\] )?[>$] (.+)$")
+_TASK = re.compile(r"(?m)^\[[a-z][\w:./-]*\] ")
+"""Name of a task before each line that it prints."""
+_SCRIPT = re.compile(r"(?m)^[>$] (.+)$")
 """A command of a script, as npm, yarn, pnpm, bun and mise show it before they run it."""
 
 

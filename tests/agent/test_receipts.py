@@ -52,6 +52,8 @@ RED = Step("pytest -q", 1, "1 failed, 13 passed in 0.1s")
         ("No new lint errors (all pre-existing).", [EDIT, Step("ruff check", 1)], True, "Lint: failed, as the message says, after the last edit"),
         ("No new lint errors (all pre-existing).", [EDIT], False, "! Says lint is clean; nothing showed it since src/cart.py changed: ask for a run"),
         ("All tests pass. Existing type errors remain.", [EDIT, RED], False, "! Says the tests pass; the last run (pytest -q) failed: ask for a fix"),
+        ("Lint is clean.", [EDIT, Step("mise ci | tail -9", 0, "[test] \n[test]  877 pass\n[test]  0 fail\nFinished in 1.6s")], True, "Lint: passed, after the last edit"),
+        ("All tests pass.", [EDIT, GREEN, Step(edited=".env.local")], True, "Tests: 14 passed, after the last edit"),
         ("3/4 tests passed.", [EDIT], None, ""),
         ("> Round the cart\n\nAll tests pass.", [EDIT], False, "! Says the tests pass; none ran since src/cart.py changed: ask for a run"),
         ("`go test ./...` passes.", [EDIT], False, "! Says the tests pass; none ran since src/cart.py changed: ask for a run"),
