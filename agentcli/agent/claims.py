@@ -104,7 +104,9 @@ def _claimed(clause: str, named: frozenset[Kind], spoken: Sequence[str]) -> Iter
     found = set[Kind]()
     for name in spoken:
         parts = _patterns(name)
-        if not (reported or parts.any.search(words) or re.search(_WHOLE, words)) or parts.open.search(settled):
+        if not (reported or parts.any.search(words) or re.search(_WHOLE, words)) or parts.open.search(
+            _without_asides(settled, parts)
+        ):
             continue
         said = _before(parts.later, words)
         given = parts.given.search(said)
@@ -140,6 +142,15 @@ def _is_about_all(clause: str) -> bool:
     )
     return bool(
         about and words.success.search(clause) and not words.open.search(clause) and not words.later.search(clause)
+    )
+
+
+def _without_asides(words: str, parts: _Patterns) -> str:
+    """Leave out parentheses in parts of a clause that are about no run: they retract nothing."""
+    return re.sub(
+        r"([^,;()]*)\([^()]*\)",
+        lambda part: part[0] if parts.any.search(part[1]) or parts.success.search(part[1]) else part[1],
+        words,
     )
 
 
