@@ -26,12 +26,17 @@ _OPTION = re.compile(r"--?[A-Za-z][\w-]*(=.*)?")
 
 
 def plain_options(arguments: Sequence[str]) -> Options | None:
-    """Return the options of a run if the arguments need no parser.
+    """Return the options of a run, or of `resume` with a session, if the arguments need no parser.
 
     Return None for all other arguments, and for any that may be wrong.
     """
     given: dict[str, Any] = {}
     rest = iter(arguments)
+    if arguments[:1] == ["resume"]:
+        if arguments[1:2] in ([], [""]) or arguments[1].startswith("-"):
+            return None
+        given["session"] = arguments[1]
+        rest = iter(arguments[2:])
     value: str | float | bool | None
     for argument in rest:
         flag = _FLAGS.get(argument)

@@ -22,7 +22,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command_name
 
 from agentcli import __version__
-from agentcli.core.annotation import hints_of
+from agentcli.core.annotation import Choice, hints_of, read
 from agentcli.core.errors import UsageError
 from agentcli.core.text.words import did_you_mean, instead, near_names
 from agentcli.frontends.cli.arguments import prepared
@@ -375,5 +375,7 @@ class _Lazy:
 
     def _needs_none(self, value: Any) -> bool:
         annotation, info = self._descriptor.annotation, self._descriptor.parameter_info
+        if isinstance(kind := read(annotation), Choice):
+            return value in kind.values and info.parser is None
         plain = annotation in (str, bool, int, float) or (isinstance(annotation, type) and issubclass(annotation, Enum))
         return plain and type(value) is annotation and info.parser is None and not self._descriptor.is_ranged

@@ -28,8 +28,14 @@ ARGUMENTS = st.one_of(
 
 
 @settings(max_examples=150)
-@given(st.lists(ARGUMENTS, max_size=4).map(lambda found: [word for words in found for word in words]))
-def test_whatever_is_read_without_the_parser_is_read_by_it_to_the_same_options(arguments: list[str]) -> None:
+@given(
+    st.sampled_from([[], ["resume"], ["resume", "mine"]]),
+    st.lists(ARGUMENTS, max_size=4).map(lambda found: [word for words in found for word in words]),
+)
+def test_whatever_is_read_without_the_parser_is_read_by_it_to_the_same_options(
+    command: list[str], options: list[str]
+) -> None:
+    arguments = command + options
     read = plain_options(arguments)
     if read is not None:
         assert read == invoke(arguments)
@@ -43,6 +49,8 @@ def test_whatever_is_read_without_the_parser_is_read_by_it_to_the_same_options(a
         ["-p", "hi"],
         ["-p", "hi", "-m", "opus", "-o", "json", "--allow", "bash(ls)", "--allow", "edit", "--set", "a=1"],
         ["--prompt", "hi", "--max-turns", "3", "--max-cost", "0.5", "--no-session", "--trust"],
+        ["resume", "mine"],
+        ["resume", "mine", "-p", "hi", "-m", "opus"],
     ],
 )
 def test_the_usual_command_lines_need_no_parser(arguments: list[str]) -> None:
@@ -56,6 +64,10 @@ def test_the_usual_command_lines_need_no_parser(arguments: list[str]) -> None:
         ["-p"],
         ["-p", "-m"],
         ["resume"],
+        ["resume", "-c"],
+        ["resume", "mine", "-c"],
+        ["resume", "mine", "hi"],
+        ["resume", "mine", "--session-id", "other"],
         ["--help"],
         ["-p", "a", "-p", "b"],
         ["--model=opus"],
