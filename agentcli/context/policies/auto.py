@@ -285,9 +285,9 @@ def _needed(window: Window, summarised: Sequence[ViewMessage], room: int) -> _Ne
     Of a step with several calls, only the outputs of needed ones stay.
     """
     pointed_at, seqs, cleared, tokens = window.superseded.pointed_at, set[int](), list[str](), 0
-    for n in range(len(summarised) - 2, -1, -1):
+    for n in range(len(summarised) - 2, -1, -1) if pointed_at else ():
         said = summarised[n]
-        if not any(call.call_id in pointed_at for call in said.calls):
+        if said.role == "user" or pointed_at.isdisjoint([call.call_id for call in said.calls]):
             continue
         answers = [block for block in summarised[n + 1].blocks if isinstance(block.part, ToolResult)]
         least = window.settings.prune.smallest

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from heapq import nlargest
 from itertools import pairwise, takewhile
 from operator import itemgetter
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from agentcli.context.ledger.standing_rules import sentences
 from agentcli.core.dataclass import dataclass
@@ -23,8 +23,7 @@ from agentcli.core.dataclass import dataclass
 Speaker = Literal["user", "agent", "tool"]
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """A text of the history. A call and its results are one `step`; `head` names the file or command that an output is from.
 
     `turn` counts the user's prompts.
@@ -188,7 +187,8 @@ class _Side:
 
     def _tokens(self, text: str) -> frozenset[str] | None:
         """Return the tokens of all passages of a text; None if it has no passage."""
-        if not self._by_user and text.strip() and max(map(len, text.splitlines())) <= _PASSAGE:
+        short = len(text) <= _PASSAGE or max(map(len, text.splitlines())) <= _PASSAGE
+        if not self._by_user and short and text.strip():
             return frozenset(_tokens(text))  # its passages are whole lines
         passages = self._passages(text)
         return frozenset[str]().union(*(tokens for _, tokens in passages)) if passages else None

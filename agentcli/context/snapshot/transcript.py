@@ -10,7 +10,7 @@ from agentcli.context.inject import escape
 from agentcli.context.snapshot.anchors import Source, Speaker
 from agentcli.context.tokens.counter import TokenCounter, as_text
 from agentcli.context.view import Block, ViewMessage
-from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
+from agentcli.core.message import File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.text.truncate import truncate_middle
 
 _DEFAULT = SnapshotSettings()
@@ -118,15 +118,13 @@ def sources(messages: Iterable[ViewMessage]) -> Iterator[Source]:
     calls: dict[str, tuple[int, str]] = {}
     for message in messages:
         for block in message.blocks:
-            step, head, speaker = block.seq, "", _SPEAKERS.get(block.tier, "tool")
-            match block.part:
-                case ToolCall(call_id, _, given):
-                    calls[call_id] = step, _head(given)
-                case ToolResult(call_id):
-                    step, head = calls.get(call_id, (step, ""))
-                case _:
-                    pass
-            for text in every_word(block):
+            part, step, head = block.part, block.seq, ""
+            if isinstance(part, ToolCall):
+                calls[part.call_id] = step, _head(part.input)
+            elif isinstance(part, ToolResult):
+                step, head = calls.get(part.call_id, (step, ""))
+            speaker = _SPEAKERS.get(block.tier, "tool")
+            for text in _texts(part):
                 yield Source(text, block.seq, step, speaker, head, message.turn)
 
 
@@ -168,22 +166,19 @@ def _piece(block: Block) -> tuple[str, str, _Kind]:
             return f"[{mime} image {path}]", "", "words"
 
 
-def every_word(block: Block) -> Iterator[str]:
-    """Yield the whole text of a part, word for word."""
-    match block.part:
+def _texts(part: Part | ToolResult) -> Iterable[str]:
+    """Return the whole texts of a part, word for word."""
+    if isinstance(part, ToolResult):
+        return part.name, part.output
+    match part:
         case Text(text) | Thinking(text):
-            yield text
+            return (text,)
         case ToolCall(_, name, given):
-            yield name
-            yield from _leaves(given)
-        case ToolResult(_, name, _, output):
-            yield name
-            yield output
+            return name, *_leaves(given)
         case File(_, path, text):
-            yield path
-            yield text
+            return path, text
         case Image(_, _, path):
-            yield path
+            return (path,)
 
 
 def _leaves(value: object) -> Iterator[str]:
