@@ -62,7 +62,7 @@ def order(info: SessionInfo) -> tuple[str, str]:
 def _written(folder: str) -> float:
     for name in ("session.json", "records"):
         try:
-            return os.stat(os.path.join(folder, name)).st_mtime
+            return os.stat(f"{folder}/{name}").st_mtime
         except OSError:
             continue
     return 0.0
