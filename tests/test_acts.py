@@ -55,14 +55,14 @@ class Act:
 
 
 PROMPT = Act(
-    "prompt", ("hello",), (say("All done."),), "AgentSession.run", "AgentSession._turn", "agent/session.py", 80
+    "prompt", ("hello",), (say("All done."),), "AgentSession.run", "AgentSession._turn", "agent/session.py", 81
 )
 CLEAN, ALSO = (
     call("bash", command=f"npm test && rm -rf {folder}", description="Test and clean") for folder in ("dist", "build")
 )
 APPROVAL = Act(
     "approval", ("test it", "--mode", "auto"), (say("", CLEAN), say("", ALSO), say("Done.")),
-    "execute", "ApprovalStage.judge", "permissions/shell/command_line.py", 37, "-1",
+    "execute", "ApprovalStage.judge", "permissions/shell/command_line.py", 38, "-1",
 )  # fmt: skip
 
 

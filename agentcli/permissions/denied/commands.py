@@ -25,6 +25,7 @@ from agentcli.permissions.shell.programs.option_grammar import Found, fit
 from agentcli.permissions.shell.programs.readers import READERS
 from agentcli.permissions.shell.syntax.file_names import meanings
 from agentcli.permissions.shell.syntax.parse import PLAIN_WRAPPERS, Part, command_nodes, runs
+from agentcli.system import probe
 
 _FOLDERS = 32
 """Maximum folders in which a command may run; a line with more may read anything."""
@@ -179,7 +180,7 @@ def _untracked(hidden: Hidden, held: Sequence[Held]) -> Hidden:
     known = {str(each.top / name) for each in held for name in each.names}
 
     def whole(folder: Path) -> bool:
-        inside = list(islice((path for path in folder.rglob("*") if not path.is_dir()), _KEPT + 1))
+        inside = list(islice((path for path in folder.rglob("*") if not probe.is_dir(path)), _KEPT + 1))
         return len(inside) <= _KEPT and all(str(path) in known for path in inside)
 
     files = tuple(file for file in hidden.files if str(file) not in known)

@@ -13,6 +13,7 @@ from agentcli.core.tool import (
     ToolLimits,
     ToolOutput,
 )
+from agentcli.system import probe
 from agentcli.system.process import Ended
 
 # Patterns for commands and their outputs, compiled when first used: few commands need all of them.
@@ -102,7 +103,7 @@ def in_environment(output: str, folders: Sequence[Path]) -> str:
     for module in re.findall(_NO_MODULE, output[-_TAIL:]):
         for place in (folder / name for folder in folders for name in _ENVIRONMENTS):
             packages = place.glob("lib/python3*/site-packages")
-            if any((each / module).is_dir() or (each / f"{module}.py").is_file() for each in packages):
+            if any(probe.is_dir(each / module) or probe.is_file(each / f"{module}.py") for each in packages):
                 return f"[{module} is installed in {place.name}: run it with {place.name}/bin/python]"
     return ""
 

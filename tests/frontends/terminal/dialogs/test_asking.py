@@ -180,8 +180,8 @@ def test_always_for_every_project_is_a_choice_of_its_own_whose_rule_is_shown_bef
     run = {"calls": [{"name": "bash", "input": {"command": "touch made"}}]}
     with program.terminal("-m", model(program, run, {"text": "First done."})) as t:
         t.send("go\r", until="Always allow `touch made` in this project")
-        t.until("5. Always in every project…")
-        t.send("5", until="Save this rule for every project?")
+        t.until("6. Always in every project…")
+        t.send("6", until="Save this rule for every project?")
         t.until("bash(touch made)")
         t.send("\r", until="Saved in your config, for every project: bash(touch made)")
     assert 'allow = ["bash(touch made)"]' in (program.base / "config/agentcli/config.toml").read_text()
