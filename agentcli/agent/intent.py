@@ -128,6 +128,8 @@ _INFORMS = (
 """The beginning of a sentence that asks for an answer. A verb after a comma or colon in it orders nothing."""
 _ENGLISH = r"(?i)\b(?:the|this|that|these|with|and|it|from|what|why|how|should|please)\b"
 """Words that almost every longer English text has, and few texts in other languages."""
+_SHORT = 3
+"""Maximum words of a text in ASCII letters that may be English without them."""
 _CODE = r"`|\w/\w|\w\.\w{1,4}\b|\w\(\)"
 """What names a file or code."""
 _ANSWERED = r"(?i)[\W_]*answered\b[\W_]*"
@@ -159,9 +161,8 @@ def asks(text: str) -> bool:
 def unclear(text: str, task: str) -> bool:
     """Return True if only the model can tell whether this reply is all that its task asks for.
 
-    That holds for an order in another language than English. It also holds for a task that names code, if it may be in
-    another language or the reply asks something. A task with a question mark, or that asks in English for an answer, is
-    clear.
+    That holds for an order in another language than English. It also holds for a task about code in such a language, or
+    whose reply asks something. A task with a question mark, or that asks in English for an answer, is clear.
     """
     said = _said(task)
     if any(mark in said for mark in _QUESTION) or any(re.match(_INFORMS, line) for line in _lines(said)):
@@ -169,7 +170,7 @@ def unclear(text: str, task: str) -> bool:
     if not re.search(_CODE, said):
         return orders_change(task)
     plain = all(letter.isascii() for letter in said if letter.isalpha()) and not orders_change(task)
-    return asks(text) or not plain or not re.search(_ENGLISH, said)
+    return asks(text) or not plain or (len(said.split()) > _SHORT and not re.search(_ENGLISH, said))
 
 
 def after_answered(text: str) -> str | None:

@@ -13,7 +13,7 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import BY_SSH, exact
 from agentcli.permissions.shell.effects.network_use import hosts_read
-from agentcli.permissions.shell.effects.other_machine import visit
+from agentcli.permissions.shell.effects.other_machine import Visit, visit
 from agentcli.permissions.shell.effects.pushing import push_of
 from agentcli.permissions.shell.programs.forge import forge_host, writes_forge
 from agentcli.permissions.shell.programs.services import reads_here
@@ -106,7 +106,7 @@ def answer_to(command: Command, folders: tuple[Path, ...], workspace: Workspace,
         return Elsewhere(True, pushes=(pattern,)) if pattern else None
     found = visit(plain, workspace.home)
     if found and found.host and not found.why:
-        return Elsewhere(True, hosts=(found.host,))
+        return Elsewhere(True, hosts=(_named(plain, found),))
     hosts = hosts_read(plain.words)
     return Elsewhere(True, hosts=tuple(sorted(hosts))) if hosts else None
 
@@ -141,13 +141,18 @@ def _action(command: Command, folders: tuple[Path, ...], workspace: Workspace, r
     found = visit(command, workspace.home)
     if found is None:
         return None
-    host = f"{BY_SSH}{found.host}" if name == "ssh" else found.host
+    host = _named(command, found)
     fresh = bool(found.host) and not workspace.allows_host(host)
     if found.why:
         return Elsewhere(
             True, f"{name} uses the network{f' and may change {found.host}' if found.host else ''}: {found.why}"
         )
     return Elsewhere(True, f"{name} uses the network of {found.host}", hosts=(host,)) if fresh else Elsewhere(True)
+
+
+def _named(command: Command, found: Visit) -> str:
+    """Return the host of a visit in the form of rules about it."""
+    return f"{BY_SSH}{found.host}" if command.words[0] == "ssh" else found.host
 
 
 _SCREENS = "tmux capture-pane *"
