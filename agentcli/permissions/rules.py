@@ -307,7 +307,7 @@ def reading_scope(path: Path, workspace: Workspace) -> str:
     write there, but delete only their own files.
     """
     folder = path if os.path.isdir(path) else path.parent
-    above_home = any(home.is_relative_to(folder) for home in (workspace.home, *workspace.other_homes))
+    above_home = any(home.is_relative_to(folder) for home in (Path.home(), workspace.home, *workspace.other_homes))
     try:
         shared = bool(folder.stat().st_mode & 0o1000)
     except OSError:
