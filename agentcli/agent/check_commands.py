@@ -189,7 +189,7 @@ def kinds_of(words: Sequence[str]) -> frozenset[Kind]:
 
 
 def named_kinds(words: Sequence[str]) -> frozenset[Kind]:
-    """Return the kinds of checks that a command names, without those that it does on the way."""
+    """Return the kinds of checks that a command names, except those that it only runs as a step."""
     if not words or PurePath(words[0]).name in _SHOWS or any(map(_NO_RUN.match, words)):
         return frozenset()
     program = PurePath(words[0]).name

@@ -300,7 +300,7 @@ class CommandSandbox:
     """Parts of a line that run apart: by `recorder` if git commits in it, by `leaving` outside, else by `wrap`."""
     recorder: Wrap | None = None
     leaving: Wrap | None = None
-    """What is left of the sandbox around the parts that run outside."""
+    """The part of the sandbox that holds around the parts that run outside."""
 
 
 NO_SANDBOX = CommandSandbox()

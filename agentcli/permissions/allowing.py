@@ -98,7 +98,7 @@ def _covering_rule(rules: Sequence[Rule], line: CommandLine, number: int, comman
         if rule.proposed and (bounded(command.words) or command.loop is not None):
             continue
         if rule.proposed and (written := writes_forge(command.words)) and written != rule.pattern:
-            continue  # it tells other people than those of the rule
+            continue  # others would see it than those whom the rule names
         reason = uncovered(rule.pattern, line, number) if rule.proposed else _excepted(rule.pattern, line, number)
         if not reason:
             return rule

@@ -17,7 +17,7 @@ from agentcli.core.tool import LinePart, Traits
 from agentcli.permissions.denied.files import NOTHING, Hidden
 from agentcli.permissions.facts import ONLY_READS, CallFacts, Offers, by_file, facts_of
 from agentcli.permissions.paths import EXPOSED_NOTHING, Exposed, Workspace
-from agentcli.permissions.rules import EVERY_SANDBOXED, NETWORK, Rules, parse_rules, paths_shown
+from agentcli.permissions.rules import EVERY_SANDBOXED, Rules, parse_rules, paths_shown
 
 if TYPE_CHECKING:
     from agentcli.permissions.shell.command_line import CommandLine
@@ -172,18 +172,14 @@ def _grants(
     def grants() -> tuple[str, ...]:
         if nature.line is None:
             return ()
-        there = nature.line.elsewhere
-        found = [
-            *(f"{NETWORK}({host})" for host in there.hosts),
-            *(f"{call.name}({push})" for push in there.pushes),
-        ]
+        found = nature.line.elsewhere.rules(call.name)
         if not found:
             read = _with_seeing(nature, nature.line)()
-            found = list(read) if all(rule.startswith("read(") for rule in read) else []
+            found = read if all(rule.startswith("read(") for rule in read) else ()
         added = parse_rules(allow=found, origin="session")
         seen = (*workspace.shown(), *paths_shown(added.allow, workspace.home))
         then = decide(call, tools, rules + added, mode, replace(workspace, shown=lambda: seen)) if found else None
-        return tuple(found) if then is not None and then.decision == "allow" else ()
+        return found if then is not None and then.decision == "allow" else ()
 
     return grants
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from agentcli.permissions.allowing import away, uncovered
 from agentcli.permissions.exposed import OF_PROGRAMS, OF_THE_SYSTEM, homes_of, in_home
 from agentcli.permissions.paths import Workspace, resolved
-from agentcli.permissions.rules import NETWORK, SANDBOX, Rule, parse_rules, paths_shown, reading_scope
+from agentcli.permissions.rules import SANDBOX, Rule, parse_rules, paths_shown, reading_scope
 from agentcli.permissions.shell.command_line import CommandLine
 from agentcli.permissions.shell.effects.covered import leads_away
 from agentcli.permissions.shell.effects.harmless_values import Assignments, leading
@@ -25,8 +25,9 @@ from agentcli.system import probe
 def offered(line: CommandLine, tool: str, allow: Sequence[Rule], reads: Sequence[Rule] = ()) -> tuple[str, ...]:
     """Return the wider rules that would allow a line together; empty if one is missing.
 
-    `allow` are the rules that allow commands, `reads` those about reading files. For files that a command reads outside the workspace, the offer is a
-    folder to read. Other commands do not run there. Without a sandbox, a program may be offered with any code.
+    `allow` are the rules that allow commands, `reads` those about reading files. For files that a command reads outside
+    the workspace, the offer is a folder to read. Other commands do not run there. Without a sandbox, a program may be
+    offered with any code.
     """
     found = _offered(line, tool, [rule.pattern for rule in allow])
     if found or line.workspace is None or line.workspace.sandboxed:
@@ -159,7 +160,7 @@ def _rules(line: CommandLine, tool: str, approved: Sequence[str]) -> tuple[str, 
 def _of_command(line: CommandLine, number: int, tool: str, approved: Sequence[str]) -> tuple[str, ...]:
     """Return the rules that would allow a command: about where it acts, or else with other arguments."""
     if (answer := line.answer_to(number)) is not None:
-        return (*(f"{NETWORK}({host})" for host in answer.hosts), *(f"{tool}({each})" for each in answer.pushes))
+        return answer.rules(tool)
     pattern = _wider(line, number, approved)
     return (f"{tool}({pattern})",) if pattern else ()
 

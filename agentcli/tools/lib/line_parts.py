@@ -41,7 +41,7 @@ class Surroundings:
     """Environment of a part in which git commits."""
     recorder: Wrap
     leaving: Wrap | None = None
-    """What is left of the sandbox around parts outside; None if nothing is."""
+    """The part of the sandbox that holds around parts outside; None if there is none."""
 
 
 def in_one(parts: Sequence[LinePart], shell: Callable[[str], Sequence[str]], wrap: Wrap, around: Surroundings) -> Boxed:

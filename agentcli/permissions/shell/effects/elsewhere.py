@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.rules import BY_SSH, exact
+from agentcli.permissions.rules import BY_SSH, NETWORK, exact
 from agentcli.permissions.shell.effects.network_use import hosts_read
 from agentcli.permissions.shell.effects.other_machine import Visit, visit
 from agentcli.permissions.shell.effects.pushing import push_of
@@ -52,6 +52,10 @@ class Elsewhere:
     def runs(self) -> bool:
         """True if the line may run outside."""
         return self.acts and not self.why and not self.others
+
+    def rules(self, tool: str) -> tuple[str, ...]:
+        """Return the rules about its hosts and its pushes; `tool` is the one that runs commands."""
+        return (*(f"{NETWORK}({host})" for host in self.hosts), *(f"{tool}({push})" for push in self.pushes))
 
 
 def judged_elsewhere(

@@ -63,7 +63,7 @@ _USER = re.compile(r"[A-Za-z_][\w.-]*")
 
 
 def _ssh(command: Command, home: PurePath) -> Visit:
-    words, before = list(command.words[1:]), ""
+    words = list(command.words[1:])
     if any(UNKNOWN in word for word in words):
         return Visit(why="only the shell knows what it sends")
     if command.joint == "|":
@@ -79,8 +79,7 @@ def _ssh(command: Command, home: PurePath) -> Visit:
     words, problem = _after_options(words, home)
     if problem:
         return Visit(why=problem)
-    before = " ".join(words)
-    return Visit(host, only_reads_there(before) if before else "it has no command")
+    return Visit(host, only_reads_there(" ".join(words)) if words else "it has no command")
 
 
 def _after_options(words: Sequence[str], home: PurePath) -> tuple[list[str], str]:

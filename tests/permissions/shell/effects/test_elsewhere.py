@@ -58,6 +58,15 @@ def asked(command: str, workspace: Workspace, rules: Rules | None = None) -> Dec
     return explain(ToolCall("c", "bash", {"command": command}), rules or Rules(), "ask", workspace)
 
 
+def check_asks_once(command: str, rule: str, workspace: Workspace) -> None:
+    """A command asks, and the rule that is offered for the session, if there is one, allows it."""
+    decision = decided(command, workspace, Rules())
+    assert decision.decision == "ask"
+    assert decision.grants() == ((rule,) if rule else ())
+    if rule:
+        assert decided(command, workspace, parse_rules(allow=[rule])).decision == "allow"
+
+
 @each_row(
     "command",
     [
@@ -343,11 +352,7 @@ def test_the_branch_that_is_worked_on_is_pushed_unasked(command: str, workspace:
     ],
 )
 def test_any_other_push_asks(command: str, rule: str, workspace: Workspace) -> None:
-    decision = decided(command, workspace, Rules())
-    assert decision.decision == "ask"
-    assert decision.grants() == ((rule,) if rule else ())
-    if rule:
-        assert decided(command, workspace, parse_rules(allow=[rule])).decision == "allow"
+    check_asks_once(command, rule, workspace)
 
 
 @each_row(
@@ -481,11 +486,7 @@ def test_parts_of_a_line_run_where_each_belongs(workspace: Workspace) -> None:
     ],
 )
 def test_what_is_told_on_a_forge_asks_once_a_kind(command: str, rule: str, workspace: Workspace) -> None:
-    decision = decided(command, workspace, Rules())
-    assert decision.decision == "ask"
-    assert decision.grants() == ((rule,) if rule else ())
-    if rule:
-        assert decided(command, workspace, parse_rules(allow=[rule])).decision == "allow"
+    check_asks_once(command, rule, workspace)
 
 
 @each_row(
