@@ -203,15 +203,15 @@ def away(line: CommandLine, number: int) -> bool:
 def sandbox_rule(rules: Sequence[Rule], line: CommandLine) -> Rule | None:
     """Return the last of the rules that let a line run as far as the sandbox contains it.
 
-    Each command that may do more than read needs such a rule, or another rule about it. Return None if one has none. A
-    rule about every command is enough by itself.
+    Each command that may do more than read needs such a rule, or another rule about it. Return None if one has none, or
+    is not known. A rule about every command is enough by itself.
     """
     if not any(rule.tool == SANDBOX for rule in rules):
         return None
     if (every := next((rule for rule in rules if rule.boxes_all), None)) is not None:
         return every
     used: Rule | None = None
-    for text in line.acting:
+    for text in line.acting if line.whole else ():
         found = [rule for rule in rules if not rule.pattern or command_pattern(rule.pattern).fullmatch(text)]
         if not found:
             return None

@@ -213,10 +213,10 @@ _MOST_PROGRAMS = 4
 def _for_programs(line: CommandLine) -> tuple[str, ...]:
     """Return the rules that would let the programs of a line run as far as the sandbox contains them.
 
-    Return none if a program has no plain name.
+    Return none if a program has no plain name, or is hidden.
     """
     names = dict.fromkeys(" ".join(text.split(" ")[: 2 if text.startswith("git ") else 1]) for text in line.acting)
-    if len(names) > _MOST_PROGRAMS or not all(map(_PLAIN_NAME.fullmatch, names)):
+    if not line.whole or len(names) > _MOST_PROGRAMS or not all(map(_PLAIN_NAME.fullmatch, names)):
         return ()
     return tuple(f"{SANDBOX}({name} *)" for name in names)
 

@@ -53,22 +53,41 @@ NOT_HELD: list[dict[str, int]] = [
 ]
 
 
+HIDING = ("alias x=rm; x -r a", "$(echo rm) -r a", 'eval "rm $x"', "ls | xargs -I% sh -c 'rm %'")
+"""Lines that may remove what only the shell knows."""
+UNSEEN = (
+    'eval "$x"',
+    "alias x=y; make",
+    "$X make",
+    "echo x | sh",
+    "find . | xargs sh -c '{}'",
+    "hash -r; [ -d a ] && $X",
+)
+"""Lines that hide what they run, and name no program that removes."""
+
+
 @each_row("files", ALL_HELD)
-def test_what_hides_what_it_runs_runs_where_every_file_could_be_restored(files: dict[str, int], tmp_path: Path) -> None:
+def test_what_hides_what_it_removes_runs_where_every_file_could_be_restored(
+    files: dict[str, int], tmp_path: Path
+) -> None:
     workspace = made(tmp_path, files)
-    for command in ('eval "$x"', "alias x=y; make"):
+    for command in ("$(echo rm) -r a", 'eval "$x clean"'):
         assert decided(command, workspace).decision == "allow"
 
 
 @each_row("files", NOT_HELD)
-def test_what_hides_what_it_runs_asks_where_a_file_could_not_be_restored(files: dict[str, int], tmp_path: Path) -> None:
+def test_what_hides_what_it_removes_asks_where_a_file_could_not_be_restored(
+    files: dict[str, int], tmp_path: Path
+) -> None:
     workspace = made(tmp_path, files)
-    for command in ('eval "$x"', "alias x=y; make"):
-        assert decided(command, workspace).why == "the line hides what it runs"
+    for command in HIDING:
+        assert decided(command, workspace).decision == "ask", command
+    for command in UNSEEN:
+        assert decided(command, workspace).decision == "allow", command
 
 
 def test_without_undo_nothing_is_held(tmp_path: Path) -> None:
-    assert decided('eval "$x"', made(tmp_path, {"a": 1}, None)).why == "the line hides what it runs"
+    assert decided('eval "rm $x"', made(tmp_path, {"a": 1}, None)).why == "the line hides what it runs"
 
 
 def test_every_root_counts(tmp_path: Path) -> None:
@@ -79,7 +98,7 @@ def test_every_root_counts(tmp_path: Path) -> None:
         for number in range(count):
             (other / str(number)).touch()
         both = replace(first, roots=(first.cwd, other))
-        assert decided('eval "$x"', both).decision == decision
+        assert decided("$(echo rm) -r a", both).decision == decision
 
 
 TOO_LARGE = "removes files, and the workspace is too large to be restored"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import stat
 from collections.abc import Sequence
 from itertools import chain
@@ -35,6 +36,9 @@ CHANGING: dict[str, tuple[Shape, ...]] = {
 _GONE_FOR_GOOD = word_set("shred srm wipe")
 _REMOVING = word_set("rm unlink trash rimraf")
 _DISCARDING = word_set("rsync truncate")
+_BY_OPTION = word_set("-delete clean")
+"""Words by which `find` and git remove files."""
+_TOKENS = re.compile(r"[\s'\"`()\[\]{},;=:<>|&!+$]+")
 _CACHES = word_set("__pycache__ .mypy_cache .ruff_cache .cache")
 """Folders whose content programs make again."""
 
@@ -42,6 +46,15 @@ _CACHES = word_set("__pycache__ .mypy_cache .ruff_cache .cache")
 def replaces(name: str) -> bool:
     """Return True for a program whose purpose is to change or remove the files that it is given."""
     return name in CHANGING.keys() | _GONE_FOR_GOOD | _REMOVING | _DISCARDING
+
+
+def names_remover(text: str) -> bool:
+    """Return True if a text names a program that removes files or discards their content, or an option that does.
+
+    Whatever else a line hides, a sandbox contains it like a script. Only what it removes may be lost.
+    """
+    named = {os.path.basename(token) for token in _TOKENS.split(text.replace("\\", ""))}
+    return not named.isdisjoint(_GONE_FOR_GOOD | _REMOVING | _DISCARDING | _BY_OPTION)
 
 
 def changes_inside_all(command: Command, folders: Sequence[Path], workspace: Workspace) -> bool:

@@ -26,6 +26,7 @@ from agentcli.permissions.shell.effects.changes import (
     discarding_problem,
     in_tmp,
     loss,
+    names_remover,
     overwriting_problem,
     removal_problem,
     replaces,
@@ -117,7 +118,7 @@ def containment(
     `whole` is true if `parts` are all commands that it runs, `plain` if it consists of words only. `places` are the
     folders in which each of its parts may run.
     """
-    if not whole and not all_restorable(workspace):
+    if (not whole or _renames(parts)) and _hides_loss(text, parts, places) and not all_restorable(workspace):
         return Containment("the line hides what it runs")
     written = parts
     if _looks_different(text, parts, places, workspace):
@@ -137,6 +138,22 @@ def containment(
         )
     # A command that only reads has a sandbox without the session's /tmp.
     return Containment(records=records, reads=plain and parts == written and all(one.reads for one in judged))
+
+
+def _renames(parts: Sequence[Part]) -> bool:
+    """Return True if a command may change the meaning of later words of its line."""
+    return any(words[0] in _MEANING for part in parts for words in runs(part))
+
+
+def _hides_loss(text: str, parts: Sequence[Part], places: Sequence[Sequence[Path]]) -> bool:
+    """Return True if a hidden command of a line may remove files, or run what another one fetched.
+
+    A sandbox contains all others as it contains a script.
+    """
+    fetched = (
+        uses_network(words, folders) for part, folders in zip(parts, places, strict=True) for words in runs(part)
+    )
+    return names_remover(text) or any(fetched)
 
 
 def _looks_different(text: str, parts: Sequence[Part], places: Sequence[Sequence[Path]], workspace: Workspace) -> bool:
@@ -213,7 +230,8 @@ def _problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspa
         name, *arguments = named
         if name in _OUTSIDE and not (name == "kill" and _its_own(arguments)):
             yield f"{name} acts outside the sandbox"
-        if (name in _MEANING or (name in SHELLS and _fills_in(words, arguments))) and not all_restorable(workspace):
+        fills = name in SHELLS and _fills_in(words, arguments)
+        if fills and names_remover(" ".join(words)) and not all_restorable(workspace):
             yield "the line hides what it runs"
         if name == "git" and called and (why := _git(("git", *arguments), folders, workspace, alone=False).why):
             yield why

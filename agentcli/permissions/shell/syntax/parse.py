@@ -257,6 +257,8 @@ def _ansi(body: str) -> str:
 
 _SCRIPTED = frozenset(" \t\n;|&$`(<>")
 _DEPTH = 6
+_TESTS = ("[", "[[")
+"""Commands whose name looks like a wildcard."""
 
 
 def contents(text: str, completions: bool = True) -> tuple[tuple[Part, ...], bool]:
@@ -374,7 +376,8 @@ def _look(text: str, parts: list[Part], depth: int, completions: bool) -> bool:
         if not part.words:
             continue
         name = os.path.basename(part.words[0].text)
-        whole = whole and part.words[0].known and not part.words[0].loose and not _reads_script(part)
+        named = part.words[0].known and (not part.words[0].loose or part.words[0].text in _TESTS)
+        whole = whole and named and not _reads_script(part)
         if name == "complete" and not completions:
             continue
         if _wraps(name, [word.text for word in part.words[1:]]) or _has_alias(part):

@@ -80,8 +80,9 @@ ASKS = {
     "jj uses the network": ("jj git push",),
     "hg push uses the network": ("hg push",),
     "the line hides what it runs": (
-        "alias x=y; make", "hash -r", "$X make", "$(x)", "find . | xargs sh -c '{}'", "find . | xargs sh", "xargs -I% sh -c % < log.txt",
-        "find . -exec sh -c 'x {}' \\;", 'eval "$x"', "echo x | sh",
+        "alias x=rm; make", "hash -p /bin/rm ls; ls big.bin", "$(echo rm) big.bin", "find . | xargs -I{} sh -c 'rm {}'",
+        "r\\m$(x) big.bin", "eval \"$x\"; truncate -s 0 log.txt", "echo 'rm big.bin' | sh", "eval \"git clean -fdx $x\"", "$X . -delete",
+        "shopt -s globstar; rm src/**/x",
     ),
     "the line leads outside the workspace": ("cd .. && make", "cd /tmp && make"),
     "/etc is outside the workspace": ("X=/etc make", "PATH=/usr/bin:/etc make"),
@@ -152,7 +153,9 @@ def test_without_a_sandbox_nothing_unknown_runs(workspace: Workspace) -> None:
 HELD = """
 find . -exec sh -c 'x' \\;|export A=1 && ./run.sh|make & kill $!|make & kill %1|PATH=/usr/bin:/bin git status|PATH=/usr/bin:/bin make|git diff *
 for f in src log.txt; do timeout 5 ./run.sh $f; done|x=$(git rev-parse HEAD); git diff $x|go doc fmt|pnpm --filter web test|bun -e 'x'
-cat /usr/share/doc/x|openssl rand -hex 8|git log $(git rev-parse HEAD)
+cat /usr/share/doc/x|openssl rand -hex 8|git log $(git rev-parse HEAD)|$X make|$(x)|eval "$x"|alias x=y; make|find . -exec sh -c 'x {}' \\;|hash -r
+for x in a b; do n=$(wc -l < log.txt); [ "$n" -gt 0 ] && echo "$n $x"; done|if [ -x a ]; then P=a; else P=b; fi; "$P" -m pytest|[ -d build ] && rm -r build
+find src -type f -exec sh -c 'head -1 "$1"' sh {} \\;|grep "a `x` (b" src|uv run python -c "for x in [1, 2]: print(f'{x} (a)')"|make && [ -f x ] && $X
 """
 """Commands of which the sandbox holds whatever they do, also unseen."""
 GIT = """
