@@ -34,7 +34,7 @@ def is_file(path: str | os.PathLike[str]) -> bool:
 def stamp_of(folder: str) -> Stamp | None:
     """Return what any change of the names in a folder changes; None if the folder cannot be seen."""
     try:
-        status = os.stat(folder, follow_symlinks=False)
+        status = os.lstat(folder)
     except OSError:
         return None
     return status.st_dev, status.st_ino, status.st_ctime_ns

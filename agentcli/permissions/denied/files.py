@@ -234,7 +234,7 @@ class _Search:
         self.files: list[Path] = []
         self.folders: list[Path] = []
         self.left = ENTRIES
-        self._seen: set[tuple[str, frozenset[_State]]] = set()
+        self._seen: set[_Place] = set()
 
     def walk(self, top: Path, patterns: Sequence[tuple[str, ...]]) -> None:
         """Collect the files and folders below `top` that the patterns name."""
@@ -242,19 +242,24 @@ class _Search:
         if any(_covers(state) for state in waiting[0][1]):
             self.folders.append(top)
             return
-        while waiting and self.left > 0:
-            folder, states = waiting.pop()
-            if (folder, states) in self._seen:
+        seen, left = self._seen, self.left
+        while waiting and left > 0:
+            place = waiting.pop()
+            if place in seen:
                 continue
-            self._seen.add((folder, states))
-            listed = _listed(folder, states)
-            self.left -= listed.entries
+            seen.add(place)
+            listed = _known.get(place)
+            if listed is None or listed.stamp is None or listed.stamp != probe.stamp_of(place[0]):
+                listed = _listed(place)
+            left -= listed.entries
+            waiting += listed.below
             for path, kind, after in listed.named:
                 if inner := self._found(path, kind, after):
                     waiting.append((inner, after))
                 if len(self.files) + len(self.folders) > MOST:
                     self.left = 0
                     return
+        self.left = left
 
     def _found(self, path: str, kind: _Kind, states: frozenset[_State]) -> str:
         """Record the denied part of an entry; return the folder to search, or an empty string."""
@@ -283,27 +288,32 @@ def _kind(is_folder: bool, states: frozenset[_State]) -> _Kind:
     return "file" if any(map(_ends, states)) else "other"
 
 
+_Place = tuple[str, frozenset[_State]]
+"""A folder, and the states of the patterns in it."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Listed:
     """The entries of a folder that concern some patterns, with their states, and the number of all.
 
-    Links are resolved each time: what they lead to may change elsewhere.
+    `below` are the folders to search. Links are resolved each time: what they lead to may change elsewhere.
     """
 
     stamp: probe.Stamp | None
     entries: int
+    below: tuple[_Place, ...]
     named: tuple[tuple[str, _Kind, frozenset[_State]], ...]
 
 
-_known: dict[tuple[str, frozenset[_State]], _Listed] = {}
+_known: dict[_Place, _Listed] = {}
 """The folders of the last searches: looking again costs one system call for each unchanged one."""
 
 
-def _listed(folder: str, states: frozenset[_State]) -> _Listed:
-    """Return the entries of a folder that the patterns concern, as they are now."""
-    stamp, known = probe.stamp_of(folder), _known.get((folder, states))
-    if known is not None and known.stamp == stamp and stamp is not None:
-        return known
+def _listed(place: _Place) -> _Listed:
+    """Read the entries of a folder that the patterns concern."""
+    folder, states = place
+    stamp = probe.stamp_of(folder)
+    below: list[_Place] = []
     named: list[tuple[str, _Kind, frozenset[_State]]] = []
     count = 0
     for entry in entries_of(folder):
@@ -311,12 +321,15 @@ def _listed(folder: str, states: frozenset[_State]) -> _Listed:
         if not (after := _after(states, entry.name)):
             continue
         kind = "link" if entry.is_symlink() else _kind(entry.is_dir(), after)
-        if kind != "other":
+        if kind == "folder":
+            below.append((entry.path, after))
+        elif kind != "other":
             named.append((entry.path, kind, after))
-    listed = _Listed(stamp if stamp is not None and probe.is_settled(stamp) else None, count, tuple(named))
+    settled = stamp is not None and probe.is_settled(stamp)
+    listed = _Listed(stamp if settled else None, count, tuple(below), tuple(named))
     if len(_known) > ENTRIES:
         _known.clear()
-    _known[folder, states] = listed
+    _known[place] = listed
     return listed
 
 

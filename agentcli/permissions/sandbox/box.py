@@ -159,8 +159,9 @@ def homes_of(workspace: Workspace, roots: Sequence[Path]) -> tuple[Path, ...]:
 def _private(workspace: Workspace, roots: Sequence[Path]) -> tuple[Path, ...]:
     """Return existing private files and folders of the user, except folders that contain the workspace."""
     homes = (workspace.home, *workspace.other_homes)
-    named = [home / name for home in homes for name in _HIDDEN_IN_HOME] + list(workspace.own)
-    return tuple(path for path in dict.fromkeys(map(resolved, named)) if probe.exists(path) and not _holds(path, roots))
+    named = [*(f"{home}/{name}" for home in homes for name in _HIDDEN_IN_HOME), *map(str, workspace.own)]
+    there = dict.fromkeys(map(resolved, filter(probe.exists, named)))
+    return tuple(path for path in there if not _holds(path, roots))
 
 
 def _holds(path: Path, roots: Sequence[Path]) -> bool:

@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import agentcli
 from agentcli.core.tool import Boxed
 from agentcli.permissions.denied.files import Hidden
 from agentcli.permissions.paths import below
@@ -19,12 +18,11 @@ from agentcli.system import probe
 _PROC_FILES = ("sys", "sysrq-trigger", "irq", "bus", "mtrr", "scsi", "acpi", "fs")
 """Parts of /proc through which root could reach the whole machine's kernel, even without capabilities."""
 
-_EMPTY = Path(agentcli.__file__).with_name("py.typed")
-"""An empty file, which a command sees instead of a file of secrets."""
+_DEVICES = Path("/dev")
+"""Folder that every box has of its own."""
 
 _CALLS = 9
 """The descriptor from which bubblewrap reads the filter of refused system calls."""
-
 
 _EMPTY = Path(__file__).with_name("empty.txt")
 """Empty file, shown instead of a hidden file: a search fails at a file that it cannot open."""
@@ -139,9 +137,12 @@ def _outermost(paths: Sequence[Path], homes: Sequence[Path]) -> Iterator[Path]:
     """Yield the paths that no other path's mount shows already; a home folder is mounted over its surroundings."""
     bound: list[Path] = []
     for path in sorted(paths, key=lambda path: len(path.parts)):
-        real, home = Path(os.path.realpath(path)), next((home for home in homes if below(path, [home])), None)
-        inner = [top for top in bound if home is None or below(top, [home])]
-        if path != Path("/dev") and not any(below(path, [top]) and below(real, [top]) for top in inner):
+        if path == _DEVICES:
+            continue
+        around = [top for top in bound if below(path, (top,))]
+        home = next((home for home in homes if below(path, (home,))), None) if around else None
+        shown = [top for top in around if home is None or below(top, (home,))]
+        if not shown or not below(os.path.realpath(path), shown):
             bound.append(path)
             yield path
 

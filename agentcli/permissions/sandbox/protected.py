@@ -75,6 +75,11 @@ class _Folder:
     special: list[Path] = field(default_factory=list)
     loose: list[Name] = field(default_factory=list)
 
+    @property
+    def names(self) -> bool:
+        """True if it has anything to report."""
+        return bool(self.protected or self.private or self.special or self.loose)
+
 
 class Watched:
     """Protected names below one root. Looking again costs one system call for each unchanged folder."""
@@ -90,11 +95,14 @@ class Watched:
         waiting, known = deque([str(self._root)]), dict[str, _Folder]()
         while waiting and len(known) < self._folders:
             path = waiting.popleft()
-            if (folder := self._folder(path)) is not None:
+            folder = self._known.get(path)
+            if folder is None or folder.stamp is None or folder.stamp != probe.stamp_of(path):
+                folder = self._read(path)
+            if folder is not None:
                 known[path] = folder
-                waiting.extend(folder.below)
+                waiting += folder.below
         self._known = known
-        seen = known.values()
+        seen = [folder for folder in known.values() if folder.names]
         protected = tuple(name for folder in seen for name in folder.protected)
         closed = self._closed(protected, waiting)
         self.last = Found(
@@ -108,13 +116,10 @@ class Watched:
         )
         return self.last
 
-    def _folder(self, path: str) -> _Folder | None:
+    def _read(self, path: str) -> _Folder | None:
         stamp = probe.stamp_of(path)
         if stamp is None:
             return None
-        known = self._known.get(path)
-        if known is not None and known.stamp == stamp:
-            return known
         folder = _listed(path, path == str(self._root))
         if probe.is_settled(stamp) and not folder.private:
             folder.stamp = stamp

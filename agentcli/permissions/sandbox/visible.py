@@ -104,7 +104,7 @@ def visible(workspace: Workspace, path: str | None = None, credentials: bool = F
         # A repository of the whole home folder is visible to git, but the folder is not.
         seen += [folder for folder in repository(top) if not _around(folder, home, ())]
         seen += _environments(top, home, roots)
-    seen += [folder for name in _CACHES if probe.is_dir(folder := home / name)]
+    seen += map(Path, filter(probe.is_dir, (f"{home}/{name}" for name in _CACHES)))
     seen += [file for name in _SETTINGS if probe.is_file(file := home / name) and (credentials or not _holds(file))]
     # A path that became a link since the decision leads to what nobody looked at.
     named = [path for path in workspace.exposed.paths if resolved(path) == path]

@@ -62,6 +62,26 @@ def test_a_second_look_sees_what_has_changed(tmp_path: Path) -> None:
     assert names(watched) == []
 
 
+def test_what_is_made_or_moved_between_two_looks_is_seen_in_folders_that_were_known(tmp_path: Path) -> None:
+    places = ("one/deep", "two/deep", "three")
+    for name in places:
+        (tmp_path / name).mkdir(parents=True)
+    watched = Watched(tmp_path)
+    old(tmp_path, *(tmp_path / name for name in (*places, "one", "two")))
+    assert names(watched) == []
+    (tmp_path / "one/deep/.env").touch()
+    (tmp_path / "three/AGENTS.md").touch()
+    old(tmp_path / "one/deep", tmp_path / "three")
+    found = watched.look()
+    assert [name.path for name in found.private] == [tmp_path / "one/deep/.env"]
+    assert [name.path for name in found.protected] == [tmp_path / "three/AGENTS.md"]
+    (tmp_path / "one").rename(tmp_path / "other")
+    (tmp_path / "two").rename(tmp_path / "one")
+    (tmp_path / "other").rename(tmp_path / "two")
+    found = watched.look()
+    assert [name.path for name in found.private] == [tmp_path / "two/deep/.env"]
+
+
 def test_no_link_is_followed_to_set_a_file_aside(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "real/.envrc").touch()
