@@ -338,7 +338,7 @@ class ApprovalGate:
             folders=folders,
             session="" if _rewrites(parts) else decision.session,
             grants=grants,
-            lasting=self.mode == "auto" and (bool(folders) or any(not rule.startswith(tool.name) for rule in grants)),
+            lasting=self.attended and any(decision.first_answer(self.mode)),
             edits=decision.edits,
             revise=partial(self._revised, call),
         )

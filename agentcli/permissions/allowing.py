@@ -97,8 +97,9 @@ def _covering_rule(rules: Sequence[Rule], line: CommandLine, number: int, comman
             return rule
         if rule.proposed and (bounded(command.words) or command.loop is not None):
             continue
-        if rule.proposed and (written := writes_forge(command.words)) and written != rule.pattern:
-            continue  # others would see it than those whom the rule names
+        written = writes_forge(command.words) if rule.proposed else ""
+        if written and (written != rule.pattern or line.answer_to(number) is None):
+            continue  # others would see it than those whom the rule names, or more than the line says
         reason = uncovered(rule.pattern, line, number) if rule.proposed else _excepted(rule.pattern, line, number)
         if not reason:
             return rule

@@ -81,6 +81,16 @@ class Decision:
         """Wider rules that a second "always" would save, one for each program; empty if none may be saved."""
         return self.offers()
 
+    def first_answer(self, mode: Mode) -> tuple[tuple[Path, ...], tuple[str, ...]]:
+        """Return the folders or the rules that the first answer to the question adds to the session.
+
+        Return nothing if the first answer allows the call once.
+        """
+        if mode != "auto":
+            return (), ()
+        folders = self.widen()
+        return (folders, ()) if folders else ((), self.grants())
+
 
 def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode, workspace: Workspace) -> Decision:
     """Decide about a call: deny rules before ask rules, ask before allow, and all rules before the mode.

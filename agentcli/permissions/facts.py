@@ -26,7 +26,6 @@ from agentcli.permissions.paths import (
     names_protected,
 )
 from agentcli.permissions.rules import (
-    BY_SSH,
     NETWORK,
     SANDBOX,
     Rule,
@@ -34,6 +33,7 @@ from agentcli.permissions.rules import (
     command_pattern,
     exact,
     exact_path,
+    kind_of_place,
     path_rule,
     reading_scope,
     url_matches,
@@ -192,23 +192,17 @@ def _with_hosts(workspace: Workspace, tool: str, rules: Rules) -> Workspace:
         *(tuple(rule for rule in kind if rule.tool == NETWORK) for kind in (rules.allow, rules.ask, rules.deny))
     )
     exactly = {rule.pattern for rule in rules.allow if rule.is_for(tool)}
-    by_name = replace(named, allow=tuple(rule for rule in named.allow if rule.pattern))
-    by_ssh = Rules(
-        *(
-            tuple(replace(rule, pattern=rule.pattern.removeprefix(BY_SSH)) for rule in kind)
-            for kind in (
-                [rule for rule in named.allow if rule.pattern.startswith(BY_SSH)],
-                named.ask,
-                named.deny,
-            )
-        )
-    )
 
     def allows_host(host: str) -> bool:
         from agentcli.permissions.network.hosts import Hosts  # few commands name a host
 
-        rules = by_ssh if host.startswith(BY_SSH) else by_name
-        return Hosts(rules).verdict(host.removeprefix(BY_SSH))[0] == "allow"
+        kind = kind_of_place(host)
+        allow = [rule for rule in named.allow if rule.pattern and kind_of_place(rule.pattern) == kind]
+        kinds = (
+            tuple(replace(rule, pattern=rule.pattern.removeprefix(kind)) for rule in each)
+            for each in (allow, named.ask, named.deny)
+        )
+        return Hosts(Rules(*kinds)).verdict(host.removeprefix(kind))[0] == "allow"
 
     return replace(workspace, allows_host=allows_host, approves=exactly.__contains__)
 

@@ -88,7 +88,7 @@ class Workspace:
     gated: bool = False
     """True if commands in the sandbox reach hosts that are allowed, through a proxy."""
     allows_host: Callable[[str], bool] = field(default=lambda _: False, compare=False)
-    """Returns True for a host that a rule allows by its name. `ssh:HOST` is what reads there by ssh."""
+    """Returns True for a host that a rule allows by its name; also for other places (see `rules.kind_of_place`)."""
     approves: Callable[[str], bool] = field(default=lambda _: False, compare=False)
     """Returns True for the pattern of a rule that allows commands."""
     exposes: bool = False

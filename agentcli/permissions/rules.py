@@ -48,6 +48,13 @@ NETWORK = "network"
 """The name, in place of a tool, of rules about hosts that commands in the sandbox reach: `network(*.example.org)`."""
 BY_SSH = "ssh:"
 """Beginning of a host in rules about reading there by ssh: `network(ssh:HOST)`."""
+IN_CONTAINER = "container:"
+"""Beginning of a container's name in rules about commands in it: `network(container:NAME)`."""
+OWN_PROJECT = "./*"
+"""Name of all containers of the workspace's compose file: `network(container:./*)`."""
+READING_WITH = "reading:"
+"""Beginning of a program's name in rules about reading with the person's login: `network(reading:PROGRAM)`."""
+_PLACES = (BY_SSH, IN_CONTAINER, READING_WITH)
 EVERY_SANDBOXED = f"{SANDBOX}(*)"
 """The rule for every command that the sandbox contains, whatever its program."""
 _RULE = re.compile(r"([A-Za-z*][A-Za-z0-9_*.:-]*)(?:\((.*)\))?", re.DOTALL)
@@ -106,6 +113,11 @@ class Rules:
         """Return each rule with its decision, the strongest first."""
         kinds = {"deny": self.deny, "ask": self.ask, "allow": self.allow}
         return [(kind, rule) for kind, rules in kinds.items() for rule in rules]
+
+
+def kind_of_place(pattern: str) -> str:
+    """Return the beginning of a pattern about a place that only commands outside the sandbox reach; empty for a host."""
+    return next((kind for kind in _PLACES if pattern.startswith(kind)), "")
 
 
 def parse_rule(text: str, origin: Origin = "config") -> Rule:

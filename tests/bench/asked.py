@@ -3,8 +3,8 @@
 FOLDER holds transcripts, one file for each session. The shares are printed by model, with and without the commands that need the
 network or folders outside the session's own: for mode auto with a person who allows once, with one who takes the first answer of
 each question (first), and with one who takes the widest "always" that is offered, which lasts for the session's project (answered);
-and so for mode ask, with a sandbox and without one (bare). A first answer adds a folder to the session, or allows a host in it, if
-the question offers that; else it allows once. It ends with the session. As in a live session, a host behind the proxy is asked about
+and so for mode ask, with a sandbox and without one (bare). A first answer is what the dialog shows first: it adds a folder or rules to
+the session if the question offers that; else it allows once. It ends with the session. As in a live session, a host behind the proxy is asked about
 once a session. The branch is the recorded one. A folder elsewhere in which commands call git is a repository on its main branch.
 Reasons are printed of the tuning half only, so that the other stays unseen.
 """
@@ -28,7 +28,7 @@ from agentcli.core.message import ToolCall
 from agentcli.permissions.decide import Decision, decide
 from agentcli.permissions.network.hosts import Hosts, hosts_in
 from agentcli.permissions.paths import UndoCover, Workspace
-from agentcli.permissions.rules import Rules, parse_rules, paths_shown, proposed_rules
+from agentcli.permissions.rules import Rules, paths_shown, proposed_rules
 from agentcli.permissions.sandbox.visible import visible
 from agentcli.permissions.shell.programs.known_programs import uses_network
 from agentcli.permissions.shell.syntax.parse import contents, runs
@@ -353,13 +353,10 @@ def _asked_first(command: str, here: Workspace, run: _Run) -> str:
     ask = decided(command, rules, "auto", here)
     if ask.decision == "allow":
         return ""
-    if folders := ask.widen():
-        run.first.extend(folder for folder in folders if folder not in run.first)
-        return f"FOLDER {ask.why}"
-    if fresh := [rule for rule in ask.grants() if not rule.startswith("bash(")]:
-        run.rules_first[0] = rules + parse_rules(allow=fresh, origin="session")
-        return f"RULE {ask.why}"
-    return ask.why
+    folders, fresh = ask.first_answer("auto")
+    run.first.extend(folder for folder in folders if folder not in run.first)
+    run.rules_first[0] = rules + proposed_rules(fresh)
+    return f"{'FOLDER ' if folders else 'RULE ' if fresh else ''}{ask.why}"
 
 
 def _asked(

@@ -66,6 +66,27 @@ def test_a_machine_is_asked_about_once(afar: Program) -> None:
     assert asked == ["box.example.org uptime", "-p 22 me@box.example.org tail -3 /var/log/a.log"]
 
 
+def test_a_container_is_asked_about_once(afar: Program) -> None:
+    docker = afar.base / "bin/docker"
+    docker.write_text(f'#!/bin/sh\necho "$@" >> {afar.base}/docker.log\n')
+    docker.chmod(0o755)
+    lines = [
+        "docker exec web ls",
+        "docker exec web sh -c 'ls | wc -l' | python3 -c 'print(1)'",
+        "docker exec web rm -r /data",
+        "docker exec db ls",
+    ]
+    with afar.terminal("-m", script(afar, lines), "--mode", "auto", columns=120) as t:
+        t.until("? keys")
+        t.send("go\r", until="1. Yes, and commands in the container web in this session")
+        t.send("1", until="it removes folders there")
+        t.send("n", until="do instead")
+        t.send("\r", until="1. Yes, and commands in the container db in this session")
+        t.send("2", until="All done.")
+    asked = (afar.base / "docker.log").read_text().splitlines()
+    assert asked == ["exec web ls", "exec web sh -c ls | wc -l", "exec db ls"]
+
+
 def test_without_anybody_a_rule_allows_a_machine(afar: Program) -> None:
     model = script(afar, ["ssh box.example.org uptime", "ssh other.example.org uptime"])
     ran = afar.ask("-p", "go", "-m", model, "--mode", "auto", "--allow", "network(ssh:box.example.org)")

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from agentcli.core.dataclass import dataclass
-from agentcli.permissions.rules import BY_SSH, NETWORK, Rules, wildcard
+from agentcli.permissions.rules import NETWORK, Rules, kind_of_place, wildcard
 
 Verdict = Literal["allow", "ask", "deny"]
 _VERDICTS: dict[str, Verdict] = {"allow": "allow", "ask": "ask", "deny": "deny"}
@@ -58,7 +58,7 @@ class Hosts:
 
 def opened(rules: Rules) -> bool:
     """Return True if a rule lets a host through. Then any command may reach it, such as a test."""
-    return any(rule.tool == NETWORK and not rule.pattern.startswith(BY_SSH) for rule in rules.allow)
+    return any(rule.tool == NETWORK and not kind_of_place(rule.pattern) for rule in rules.allow)
 
 
 def covers_host(pattern: str, host: str) -> bool:

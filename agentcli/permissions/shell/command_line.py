@@ -202,13 +202,16 @@ class CommandLine:
         A push without a branch's name counts only if no command before it may switch to another branch.
         """
         from agentcli.permissions.shell.effects.elsewhere import PROGRAMS, answer_to
+        from agentcli.permissions.shell.effects.taking import makes_no_links
 
         command = self.commands[number]
         if self.workspace is None or self.reader is None or command.words[0].rpartition("/")[2] not in PROGRAMS:
             return None
         found = answer_to(command, self.folders[number], self.workspace, self.reader)
-        before = zip(self.commands[:number], self.readings, strict=False)
-        if found is not None and found.switched and any(reading.why and _may_switch(one) for one, reading in before):
+        before = [one for one, reading in zip(self.commands[:number], self.readings, strict=False) if reading.why]
+        if found is not None and found.switched and any(map(_may_switch, before)):
+            return None
+        if found is not None and found.takes and not all(makes_no_links(one.words) for one in before):
             return None
         return found
 
@@ -245,7 +248,7 @@ class CommandLine:
         def judged(text: str) -> Containment:
             line = analyse(text, workspace)
             there = line.elsewhere
-            here = Containment(outside=True, switched=there.switched, fresh=there.fresh)
+            here = Containment(outside=True, switched=there.switched, fresh=there.fresh, takes=there.takes)
             return here if there.runs else line.contained
 
         return in_parts(self.text, workspace, judged)

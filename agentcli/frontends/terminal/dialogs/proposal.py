@@ -20,7 +20,16 @@ from agentcli.frontends.terminal.render.markdown_blocks import Block
 from agentcli.frontends.terminal.render.spans import written
 from agentcli.frontends.terminal.render.syntax import coloured_command
 from agentcli.frontends.terminal.style import Look
-from agentcli.permissions.rules import BY_SSH, NETWORK, SANDBOX, parse_rule
+from agentcli.permissions.rules import (
+    BY_SSH,
+    IN_CONTAINER,
+    NETWORK,
+    OWN_PROJECT,
+    READING_WITH,
+    SANDBOX,
+    kind_of_place,
+    parse_rule,
+)
 from agentcli.permissions.shell.effects.consequences import is_cautious
 from agentcli.permissions.shell.effects.prefixes import runs_code
 from agentcli.program.commands import Choice
@@ -183,10 +192,8 @@ def covered(rule: str) -> str:
     itself.
     """
     parsed = parse_rule(rule)
-    if parsed.tool == NETWORK and parsed.pattern.startswith(BY_SSH):
-        return f"reading {safe_line(parsed.pattern.removeprefix(BY_SSH))} by ssh"
     if parsed.tool == NETWORK:
-        return safe_line(parsed.pattern)
+        return _place(parsed.pattern)
     if server := _SERVER.fullmatch(parsed.tool):
         return f"every tool of the server {safe_line(server[1])}"
     if parsed.tool == "read" and parsed.pattern.startswith("/"):
@@ -198,6 +205,20 @@ def covered(rule: str) -> str:
         return f"`{safe_line(command)}` with any code (it can do whatever you can)"
     more = " …" if command != parsed.pattern else ""
     return f"`{safe_line(_ESCAPED.sub(chr(92) + '1', command))}{more}`"
+
+
+def _place(pattern: str) -> str:
+    """Return the host that a rule opens, or what it allows in another place."""
+    kind = kind_of_place(pattern)
+    name = safe_line(pattern.removeprefix(kind))
+    if (kind, name) == (IN_CONTAINER, OWN_PROJECT):
+        return "commands in the containers of this project"
+    told = {
+        BY_SSH: f"reading {name} by ssh",
+        IN_CONTAINER: f"commands in the container {name}",
+        READING_WITH: f"reading with {name}",
+    }
+    return told.get(kind, name)
 
 
 _SERVER = re.compile(r"mcp__(.+)__\*")

@@ -21,6 +21,7 @@ from agentcli.permissions.shell.effects.containable import Containment
 from agentcli.permissions.shell.effects.elsewhere import PROGRAMS
 from agentcli.permissions.shell.effects.git_repositories import RECORDING
 from agentcli.permissions.shell.effects.pushing import why_published
+from agentcli.permissions.shell.effects.taking import line_makes_no_links
 from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.programs.option_grammar import fit
 from agentcli.permissions.shell.syntax.parse import Piece, below, contents, parse, parse_word, parser, plain_git
@@ -51,11 +52,15 @@ def in_parts(text: str, workspace: Workspace, judged: Callable[[str], Containmen
     if found[0].moves and not probe.is_dir(Path(os.path.normpath(workspace.cwd / os.path.expanduser(found[0].moves)))):
         return None
     parts: list[LinePart] = []
+    linked = False
     for segment in found:
         verdict = judged(segment.text)
         ran = any(not part.records for part in parts)
         if verdict.why or verdict.parts or (verdict.records and ran and _takes_content(segment.text)):
             return None
+        if verdict.takes and linked:
+            return None
+        linked = linked or not (verdict.reads or line_makes_no_links(segment.text))
         if (verdict.switched and any(map(_switches, parts))) or (verdict.fresh and any(map(_makes_refs, parts))):
             return None
         if verdict.outside and (why := why_published(segment.text, [part.text for part in parts], workspace)):

@@ -99,6 +99,8 @@ class Containment:
     """True if it pushes whatever branch is current by then."""
     fresh: tuple[str, ...] = ()
     """Branches that it pushes and that do not exist yet."""
+    takes: bool = False
+    """True if it takes a file of the workspace elsewhere."""
 
 
 ASKED = Containment("no sandbox can contain it")

@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.rules import BY_SSH, NETWORK, exact
+from agentcli.permissions.rules import BY_SSH, IN_CONTAINER, NETWORK, OWN_PROJECT, READING_WITH, exact, kind_of_place
+from agentcli.permissions.shell.effects.containers import in_container
 from agentcli.permissions.shell.effects.network_use import hosts_read
 from agentcli.permissions.shell.effects.other_machine import Visit, visit
 from agentcli.permissions.shell.effects.pushing import push_of
-from agentcli.permissions.shell.programs.forge import forge_host, writes_forge
+from agentcli.permissions.shell.effects.taking import makes_no_links, takes_own
+from agentcli.permissions.shell.programs.client_verbs import reads_with
+from agentcli.permissions.shell.programs.forge import files_told, forge_host, writes_forge
+from agentcli.permissions.shell.programs.known_programs import CLIENTS, word_set
 from agentcli.permissions.shell.programs.services import reads_here
 from agentcli.permissions.shell.syntax.file_names import meanings
 from agentcli.permissions.shell.syntax.parse import Command, Part
@@ -23,9 +27,7 @@ from agentcli.permissions.shell.syntax.parse import Command, Part
 if TYPE_CHECKING:
     from agentcli.permissions.shell.effects.reading import Reader, Reading
 
-PROGRAMS = frozenset(
-    ["gh", "ssh", "nc", "ncat", "curl", "ping", "git", "docker", "podman", "tmux", "systemctl", "pg_isready"]
-)
+PROGRAMS = CLIENTS | word_set("ssh nc ncat curl ping git docker podman tmux systemctl pg_isready")
 """Programs with commands that may run so."""
 
 
@@ -47,6 +49,8 @@ class Elsewhere:
     """True if it pushes whatever branch is current by then."""
     fresh: tuple[str, ...] = ()
     """Branches that it pushes and that do not exist: without an earlier command that makes one, it pushes nothing."""
+    takes: bool = False
+    """True if it takes a file of the workspace elsewhere: no command before it may have put a link in its place."""
 
     @property
     def runs(self) -> bool:
@@ -66,9 +70,11 @@ def judged_elsewhere(
     reader: Reader,
 ) -> Elsewhere:
     """Judge a line of plain commands."""
-    found = [_action(command, at, workspace, reader) for command, at in zip(commands, places, strict=True)]
+    found = [_actions(command, at, workspace, reader) for command, at in zip(commands, places, strict=True)]
     others = any(one is None and reading.why for one, reading in zip(found, readings, strict=True))
-    return together([*filter(None, found), Elsewhere(others=others)])
+    links = [not makes_no_links(command.words) for command in commands]
+    late = any(one is not None and one.takes and any(links[:number]) for number, one in enumerate(found))
+    return together([*filter(None, found), Elsewhere(others=others or late)])
 
 
 def together(found: Sequence[Elsewhere]) -> Elsewhere:
@@ -81,6 +87,7 @@ def together(found: Sequence[Elsewhere]) -> Elsewhere:
         tuple(dict.fromkeys(push for one in found for push in one.pushes)),
         any(one.switched for one in found),
         tuple(dict.fromkeys(name for one in found for name in one.fresh)),
+        any(one.takes for one in found),
     )
 
 
@@ -95,7 +102,7 @@ def answer_to(command: Command, folders: tuple[Path, ...], workspace: Workspace,
     Return None if no such rule would be enough.
     """
     plain = _plain(command, folders, workspace, reader)
-    if plain is None:
+    if plain is None or plain.loop:
         return None
     if plain.words[0] == "git":
         push = push_of(plain.words, folders, workspace)
@@ -106,11 +113,11 @@ def answer_to(command: Command, folders: tuple[Path, ...], workspace: Workspace,
         if reader.asks_forge(plain, folders):
             host = forge_host(plain.words, folders, workspace.env)
             return Elsewhere(True, hosts=(host,)) if host else None
-        pattern = writes_forge(plain.words)
-        return Elsewhere(True, pushes=(pattern,)) if pattern else None
-    found = visit(plain, workspace.home)
+        if (pattern := writes_forge(plain.words)) and takes_own(plain, folders, workspace):
+            return Elsewhere(True, pushes=(pattern,), takes=bool(files_told(plain.words)))
+    found = _visit(plain, folders, workspace)
     if found and found.host and not found.why:
-        return Elsewhere(True, hosts=(_named(plain, found),))
+        return Elsewhere(True, hosts=(found.host,), takes=found.takes)
     hosts = hosts_read(plain.words)
     return Elsewhere(True, hosts=tuple(sorted(hosts))) if hosts else None
 
@@ -123,9 +130,25 @@ def _plain(command: Command, folders: tuple[Path, ...], workspace: Workspace, re
         command = replace(command, words=(name, *command.words[1:]))
     elif name not in PROGRAMS or reader.chosen_here(name, folders):
         return None
-    if not command.bare or command.loop or (command.globs and meanings(command, folders, workspace) != [command.words]):
+    if not command.bare or (command.globs and meanings(command, folders, workspace) != [command.words]):
         return None
     return command
+
+
+def _rounds(command: Command, folders: tuple[Path, ...], workspace: Workspace) -> list[Command]:
+    """Return a command once for each round of its loop; nothing if the words are not known."""
+    if command.loop is None:
+        return [command]
+    found = meanings(command, folders, workspace)
+    return [replace(command, words=words, globs=(), loop=None) for words in found] if isinstance(found, list) else []
+
+
+def _actions(command: Command, folders: tuple[Path, ...], workspace: Workspace, reader: Reader) -> Elsewhere | None:
+    """Return the verdict on all rounds of a command; None if one does not act elsewhere."""
+    if command.words[0].rpartition("/")[2] not in PROGRAMS:
+        return None
+    found = [_action(each, folders, workspace, reader) for each in _rounds(command, folders, workspace)]
+    return together(list(filter(None, found))) if found and all(found) else None
 
 
 def _action(command: Command, folders: tuple[Path, ...], workspace: Workspace, reader: Reader) -> Elsewhere | None:
@@ -134,29 +157,51 @@ def _action(command: Command, folders: tuple[Path, ...], workspace: Workspace, r
     if plain is None:
         return None
     command, name = plain, plain.words[0]
-    if name == "gh":
-        return _forge(command, folders, workspace, reader)
+    if name == "gh" and (found := _forge(command, folders, workspace, reader)) is not None:
+        return found
     if reads_here(command.words):
         if command.words[1:2] not in (("capture-pane",), ("capturep",)) or workspace.approves(_SCREENS):
             return Elsewhere(acts=True)
         return Elsewhere(True, "tmux shows what is on your terminals", pushes=(_SCREENS,))
     if name == "git":
         return _push(command, folders, workspace)
-    found = visit(command, workspace.home)
-    if found is None:
+    visited = _visit(command, folders, workspace)
+    if visited is None:
         return None
-    host = _named(command, found)
-    fresh = bool(found.host) and not workspace.allows_host(host)
-    if found.why:
-        return Elsewhere(
-            True, f"{name} uses the network{f' and may change {found.host}' if found.host else ''}: {found.why}"
-        )
-    return Elsewhere(True, f"{name} uses the network of {found.host}", hosts=(host,)) if fresh else Elsewhere(True)
+    if visited.why or not visited.host:
+        changes = f" and may change {_told(visited.host)}" if visited.host else ""
+        return Elsewhere(True, f"{name} uses the network{changes}: {visited.why}")
+    if workspace.allows_host(visited.host):
+        return Elsewhere(acts=True, takes=visited.takes)
+    return Elsewhere(True, f"{name} {_acts_in(visited.host)}", hosts=(visited.host,), takes=visited.takes)
 
 
-def _named(command: Command, found: Visit) -> str:
-    """Return the host of a visit in the form of rules about it."""
-    return f"{BY_SSH}{found.host}" if command.words[0] == "ssh" else found.host
+def _visit(command: Command, folders: tuple[Path, ...], workspace: Workspace) -> Visit | None:
+    """Return the visit of a command to another place, with its host as rules name it."""
+    found = visit(command, workspace.home)
+    if found is None and (client := reads_with(command.words)):
+        known = not any(workspace.git(folder).danger for folder in folders)
+        return Visit(f"{READING_WITH}{client}") if known else None
+    if found is None:
+        return in_container(command.words, folders, workspace)
+    by_ssh = command.words[0] == "ssh" and found.host
+    return replace(found, host=f"{BY_SSH}{found.host}") if by_ssh else found
+
+
+def _acts_in(host: str) -> str:
+    """Return what a command does in a place that is asked about once."""
+    if host.startswith(IN_CONTAINER):
+        return f"acts outside the sandbox, in {_told(host)}"
+    return "uses the network with your login" if host.startswith(READING_WITH) else f"uses the network of {_told(host)}"
+
+
+def _told(host: str) -> str:
+    """Return a place in a person's terms."""
+    kind = kind_of_place(host)
+    name = host.removeprefix(kind)
+    if kind != IN_CONTAINER:
+        return name
+    return "the containers of this project" if name == OWN_PROJECT else f"the container {name}"
 
 
 _SCREENS = "tmux capture-pane *"
@@ -167,11 +212,14 @@ def _forge(command: Command, folders: tuple[Path, ...], workspace: Workspace, re
     if workspace.gated and reader.asks_forge(command, folders):
         return Elsewhere(acts=True)
     pattern = writes_forge(command.words)
-    if not pattern or any(workspace.git(folder).danger for folder in folders):
+    own = pattern and takes_own(command, folders, workspace)
+    if not own or any(workspace.git(folder).danger for folder in folders):
         return None
+    takes = bool(files_told(command.words))
     if workspace.approves(pattern):
-        return Elsewhere(acts=True)
-    return Elsewhere(True, f"gh uses the network: {pattern.removesuffix(' *')} is visible to others", pushes=(pattern,))
+        return Elsewhere(acts=True, takes=takes)
+    why = f"gh uses the network: {pattern.removesuffix(' *')} is visible to others"
+    return Elsewhere(True, why, pushes=(pattern,), takes=takes)
 
 
 def _push(command: Command, folders: tuple[Path, ...], workspace: Workspace) -> Elsewhere | None:

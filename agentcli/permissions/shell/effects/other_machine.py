@@ -32,6 +32,8 @@ class Visit:
     """The machine, in the form that rules use; empty if a rule about it would not be enough."""
     why: str = ""
     """Reason to ask although its host is allowed; empty if it only reads there."""
+    takes: bool = False
+    """True if it takes a file of the workspace there."""
 
 
 def visit(command: Command, home: PurePath) -> Visit | None:

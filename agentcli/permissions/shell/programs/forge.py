@@ -38,7 +38,7 @@ _READING = (
 )
 
 
-_SAID = "-t:text --title=text -b:text --body=text -R:repo --repo=repo"
+_SAID = "-t:text --title=text -b:text --body=text -F:path --body-file=path -R:repo --repo=repo"
 _WRITING = (
     Shape(
         f"{_SAID} -B:branch --base=branch -H:branch --head=branch -d --draft -a:text --assignee=text -l:text --label=text -r:text --reviewer=text "
@@ -53,7 +53,7 @@ _WRITING = (
     Shape("--undo -R:repo --repo=repo", "=pr =ready text?"),
     Shape("-R:repo --repo=repo -c:text --comment=text -r:text --reason=text", "=pr|issue =close|reopen text?"),
 )
-"""Commands of `gh` that write only what their words say."""
+"""Commands of `gh` that write only what their words, or the files among them, say."""
 
 
 _PAGE = re.compile(r"https?://", re.IGNORECASE)
@@ -85,6 +85,12 @@ def writes_forge(words: Sequence[str]) -> str:
         return ""
     elsewhere = [f"--repo {value} " for kind, value in fitting[1] if kind == "repo"]
     return f"gh {words[1]} {words[2]} {''.join(elsewhere)}*"
+
+
+def files_told(words: Sequence[str]) -> tuple[str, ...]:
+    """Return the files whose text a writing command of `gh` publishes; `-` is its input."""
+    fitting = fit(_WRITING, list(words[1:]))
+    return () if isinstance(fitting, str) else tuple(value for kind, value in fitting[1] if kind == "path")
 
 
 def reads_forge(words: Sequence[str]) -> bool:

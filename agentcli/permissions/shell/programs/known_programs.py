@@ -89,11 +89,12 @@ redis-cli gdb lldb uv poetry pipenv conda npx bunx uvx pipx pnpx eval source exe
 """)
 """Programs that run scripts or programs passed to them: no rule is ever saved for them."""
 
-NETWORK = word_set("""
+CLIENTS = word_set("gh glab hub aws gcloud az doctl heroku vercel netlify fly kubectl helm")
+"""Clients of services: they act with the person's login, on a server that the person has chosen."""
+NETWORK = CLIENTS | word_set("""
 curl wget http https xh aria2c ssh scp sftp rsync nc ncat netcat telnet ftp lftp socat dig nslookup host ping
-traceroute whois gh glab hub aws gcloud az doctl heroku vercel netlify fly kubectl helm docker podman terraform
-ansible ansible-playbook pip pip3 apt apt-get dnf yum brew pacman snap flatpak gem cpan twine rclone s3cmd nmap
-openssl mail sendmail
+traceroute whois docker podman terraform ansible ansible-playbook pip pip3 apt apt-get dnf yum brew pacman snap flatpak
+gem cpan twine rclone s3cmd nmap openssl mail sendmail
 """)
 """Programs whose purpose is the network: no rule is ever saved for them."""
 

@@ -93,15 +93,21 @@ def _fits(shapes: Sequence[Shape], arguments: Sequence[str]) -> bool:
     return not isinstance(fit(shapes, list(arguments)), str)
 
 
-def _compose(arguments: Sequence[str]) -> bool:
+def after_compose_options(arguments: Sequence[str]) -> list[str]:
+    """Return the words after the options of `docker compose`; none if an option does more than choose a project."""
     rest = list(arguments)
     while rest and rest[0].startswith("-"):
         option = rest.pop(0)
         if option.partition("=")[0] not in ("-f", "--file", "-p", "--project-name", "--profile"):
-            return False
+            return []
         value = option.partition("=")[2] or (rest.pop(0) if rest else "")
         if option.startswith(("-f", "--file")) and not _COMPOSE_FILE.fullmatch(value):
-            return False
+            return []
+    return rest
+
+
+def _compose(arguments: Sequence[str]) -> bool:
+    rest = after_compose_options(arguments)
     # Its whole text would show the values of variables.
     quiet = [
         word for word in rest[1:] if word not in ("-q", "--quiet", "--services", "--images", "--volumes", "--profiles")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 
+from agentcli.permissions.shell.programs.forge import files_told
 from agentcli.permissions.shell.programs.readers import fits_reading
 from agentcli.permissions.shell.syntax.strict import without_here_texts
 
@@ -67,8 +68,9 @@ def with_home(text: str, home: str) -> str:
 
 
 def _takes_text(words: tuple[str, ...]) -> bool:
-    """Return True if a command treats its input as text: it reads it, or git records it as a message."""
+    """Return True if a command treats its input as text: it reads it, git records it, or gh publishes it."""
     message = words[:2] in (("git", "commit"), ("git", "tag")) and not {"-F", "--file=-"}.isdisjoint(words)
+    message = message or files_told(words) == ("-",)
     return message or fits_reading(words[0], list(words))
 
 

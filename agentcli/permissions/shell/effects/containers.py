@@ -1,0 +1,108 @@
+"""Commands in containers: a container is asked about once, like another machine.
+
+Nothing here starts a container or changes how one is made: that can give a command the powers of root on this machine.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from agentcli.permissions.paths import Workspace, judge_path
+from agentcli.permissions.rules import IN_CONTAINER, OWN_PROJECT
+from agentcli.permissions.shell.effects.other_machine import Visit
+from agentcli.permissions.shell.effects.taking import may_be_made, may_be_taken
+from agentcli.permissions.shell.programs.services import after_compose_options, reads_service
+from agentcli.permissions.shell.syntax.parse import UNKNOWN
+
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+_FLAGS = re.compile(r"-[itdT]+|--(?:interactive|tty|detach|no-TTY)")
+_VALUED = ("-w", "--workdir", "-u", "--user", "-e", "--env", "--index", "-f", "--format")
+"""Options of `exec` and `inspect` that give no more rights than the container has."""
+
+
+def in_container(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Visit | None:
+    """Return the visit of a command to a running container; None for any other command."""
+    name, *arguments = words
+    if any(UNKNOWN in word for word in words) or name not in ("docker", "podman"):
+        return None
+    if arguments[:1] == ["compose"]:
+        place, inner = _of_project(arguments[1:], folders, workspace)
+    else:
+        arguments = arguments[arguments[:1] == ["container"] :]
+        verb, *rest = arguments or [""]
+        place, inner = _named(rest) if verb in ("exec", "inspect") else ("", [])
+        place = _copied(rest, folders, workspace) if verb == "cp" else place
+        inner = inner if verb == "exec" else []
+        place = "" if verb == "exec" and not inner else place
+    return Visit(f"{IN_CONTAINER}{place}", _loses(" ".join(inner)), arguments[:1] == ["cp"]) if place else None
+
+
+def _of_project(arguments: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> tuple[str, list[str]]:
+    """Return the containers of a compose project as rules name them, and the command in one of them."""
+    rest = after_compose_options(arguments)
+    options = arguments[: len(arguments) - len(rest)]
+    if any(word.startswith(("-p", "--project-name")) for word in options):
+        return "", []
+    files = [word.partition("=")[2] or word for word in options if not word.startswith("-") or "=" in word]
+    named = (judge_path(word, workspace, write=False, cwd=at) for word in (".", *files) for at in folders)
+    if not all(one.verdict == "free" for one in named):
+        return "", []
+    if reads_service(("docker", "compose", *arguments)):
+        return OWN_PROJECT, []
+    service, inner = _named(rest[1:]) if rest[:1] == ["exec"] else ("", [])
+    return (OWN_PROJECT, inner) if service and inner else ("", [])
+
+
+def _named(arguments: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the container or service that words name after known options, and the words behind it."""
+    rest = list(arguments)
+    while rest and rest[0].startswith("-"):
+        option, equals, value = rest.pop(0).partition("=")
+        if _FLAGS.fullmatch(option) and not equals:
+            continue
+        if option not in _VALUED or not (equals or rest):
+            return "", []
+        value = value if equals else rest.pop(0)
+        # Without a value, the variable is one of this machine's.
+        if option in ("-e", "--env") and "=" not in value:
+            return "", []
+    return (rest[0], rest[1:]) if rest and _NAME.fullmatch(rest[0]) else ("", [])
+
+
+_REMOVED = re.compile(r"\brm\s+([^;&|\n]*)")
+_DATA = re.compile(
+    r"\b(?:drop|truncate)\s+\w|\bdropdb\b|\bflush(?:all|db)\b|\bdelete\s+from\b(?![^;]*\bwhere\b)", re.IGNORECASE
+)
+"""Words with which a command empties a database."""
+
+
+def _loses(text: str) -> str:
+    """Return why a command in a container asks each time: it removes folders or data there; empty if it does not."""
+    if _DATA.search(text):
+        return "it may remove data there"
+    for found in _REMOVED.findall(text):
+        words = found.split()
+        recursive = any(re.match(r"-\w*[rR]|--recursive", word) for word in words)
+        if recursive and not all(word.startswith(("-", "/tmp/")) and ".." not in word for word in words):
+            return "it removes folders there"
+    return ""
+
+
+def _copied(arguments: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
+    """Return the container of a copy of one file of the workspace, or into a new one; else an empty text."""
+    named = [word for word in arguments if word not in ("-a", "-q", "-aq", "--archive", "--quiet")]
+    if len(named) != 2 or any(word.startswith("-") for word in named):
+        return ""
+    out = ":" in named[0]
+    there, here = named if out else reversed(named)
+    container, _, path = there.partition(":")
+    if not path or ":" in here or not _NAME.fullmatch(container):
+        return ""
+    if out:
+        free = all(may_be_made(here, os.path.basename(path), folder, workspace) for folder in folders)
+    else:
+        free = all(may_be_taken(here, folder, workspace) for folder in folders)
+    return container if free else ""
