@@ -264,6 +264,8 @@ class LinePart:
     """True if git runs after a part that runs other programs, which may have created a repository."""
     outside: bool = False
     """True if it runs outside the sandbox, with no program of the workspace."""
+    keeps: bool = False
+    """True if it writes the output of the part before it into a file, with that part's exit code."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,26 @@ def test_a_container_is_asked_about_once(afar: Program) -> None:
     assert asked == ["exec web ls", "exec web sh -c ls | wc -l", "exec db ls"]
 
 
+def test_what_a_container_prints_is_written_in_the_sandbox_with_its_exit_code(afar: Program) -> None:
+    docker = afar.base / "bin/docker"
+    docker.write_text('#!/bin/sh\necho "$@"\ncase "$*" in *fail*) exit 3 ;; esac\n')
+    docker.chmod(0o755)
+    lines = [
+        "mkdir sub && docker exec web a > sub/a.txt && docker exec web b >> sub/a.txt && cat sub/a.txt",
+        "docker exec web fail > bad.txt && echo never",
+        "docker exec web fail > bad.txt || echo after; docker exec web fail | cat",
+    ]
+    allowed = ("--allow", "network(container:web)")
+    ran = afar.ask("-p", "go", "-m", script(afar, lines), "--mode", "auto", *allowed)
+    found = [(one["status"], one["output"]) for one in ran.of("tool_result")]
+    assert found == [
+        ("success", "exec web a\nexec web b\n"),
+        ("error", "[exit code 3]"),
+        ("success", "after\nexec web fail\n"),
+    ]
+    assert (afar.work / "bad.txt").read_text() == "exec web fail\n"
+
+
 def test_without_anybody_a_rule_allows_a_machine(afar: Program) -> None:
     model = script(afar, ["ssh box.example.org uptime", "ssh other.example.org uptime"])
     ran = afar.ask("-p", "go", "-m", model, "--mode", "auto", "--allow", "network(ssh:box.example.org)")

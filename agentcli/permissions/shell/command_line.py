@@ -188,9 +188,9 @@ class CommandLine:
         plain = with_home(self.text, str(self.workspace.home)) if "~" in self.text else self.text
         if plain != self.text:
             return analyse(plain, self.workspace).elsewhere
-        from agentcli.permissions.shell.effects.chains import segments
+        from agentcli.permissions.shell.effects.chains import pieces
 
-        parts = segments(self.text)
+        parts = pieces(self.text)
         if len(parts) < 2:
             return Elsewhere()
         found = [analyse(part.text, self.workspace).elsewhere for part in parts]

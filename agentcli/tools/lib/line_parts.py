@@ -24,6 +24,7 @@ _MADE_REPOSITORY = (
 )
 _LOOK = f"""
 quiet() {{ local made; made=$("$@" 2>&1) && [ -z "$made" ] || {{ printf '%s\\n' '[{_MADE_REPOSITORY}]' >&2; exit 1; }}; }}
+kept() {{ local code=$?; set +o pipefail; return "$code"; }}
 """
 
 
@@ -67,12 +68,15 @@ def in_one(parts: Sequence[LinePart], shell: Callable[[str], Sequence[str]], wra
         files |= {own[number]: data for number, data in boxed.files.items()}
         lines.append((_place(given, [*changed, *boxed.argv]), own, part))
     script = [_LOOK]
-    for words, own, part in lines:
+    for number, (words, own, part) in enumerate(lines):
         handed = "".join(f" {number}<&{held}" for number, held in own.items())
         closed = "".join(f" {held}<&-" for held in files)
         run = f"{words}{handed}{closed}"
         joint = f" {part.joint} " if part.joint != ";" else "\n"
-        script.append(f"{joint}{{ quiet {look}; {run}; }}" if part.after_others else f"{joint}{run}")
+        run = f"{{ quiet {look}; {run}; }}" if part.after_others else run
+        written = any(after.keeps for _, _, after in lines[number + 1 : number + 2])
+        run = f"{{ set -o pipefail; {run}" if written else f"{run}; kept; }}" if part.keeps else run
+        script.append(f"{joint}{run}")
     outer = [around.shell, "--noprofile", "--norc", "-p", "-c", "".join(script), "bash"]
     return Boxed([*outer, *given], files)
 

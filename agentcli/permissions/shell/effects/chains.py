@@ -46,7 +46,7 @@ def in_parts(text: str, workspace: Workspace, judged: Callable[[str], Containmen
     """
     given = constants(text)
     before = given[0] if given is not None else 0
-    found = [replace(each, text=f"{text[:before]}{each.text}") for each in segments(text[before:])]
+    found = [replace(each, text=f"{text[:before]}{each.text}") for each in pieces(text[before:])]
     if not 1 < len(found) <= _MOST:
         return None
     if found[0].moves and not probe.is_dir(Path(os.path.normpath(workspace.cwd / os.path.expanduser(found[0].moves)))):
@@ -66,7 +66,7 @@ def in_parts(text: str, workspace: Workspace, judged: Callable[[str], Containmen
         if verdict.outside and (why := why_published(segment.text, [part.text for part in parts], workspace)):
             return Containment(why)
         late = ran and (verdict.records or verdict.outside)
-        parts.append(LinePart(segment.text, segment.joint, verdict.records, late, verdict.outside))
+        parts.append(LinePart(segment.text, segment.joint, verdict.records, late, verdict.outside, segment.keeps))
     stores = all(words[1:2] and words[1] in _STORING for part in parts if part.records for words in _git(part.text))
     return Containment(records=any(part.records for part in parts), parts=tuple(parts), stores=stores)
 
@@ -123,6 +123,62 @@ class Segment:
     """The operator before it: `&&`, `||`, `|` or `;`, empty for the first."""
     moves: str = ""
     """The folder that it changes to first, as the line did before it."""
+    keeps: bool = False
+    """True if it writes the output of the piece before it into a file, with that piece's exit code."""
+
+
+def pieces(text: str) -> tuple[Segment, ...]:
+    """Divide a line like `segments`.
+
+    What a command that may act outside the sandbox prints into a file is written there by another piece.
+    """
+    found = segments(text) or (Segment(text),)
+    return tuple(piece for each in found for piece in _printed_apart(each))
+
+
+def _printed_apart(segment: Segment) -> tuple[Segment, ...]:
+    """Return the two pieces of a segment whose command may act outside and prints into a file; else the segment."""
+    data = segment.text.encode("utf-8", "surrogatepass")
+    node = parser().parse(data).root_node
+    while node.named_children and node.type in ("program", "list"):
+        node = node.named_children[-1]
+    if node.type != "redirected_statement" or node.end_byte != len(data.rstrip()):
+        return (segment,)
+    command, *redirects = node.named_children
+    while command.type == "list":
+        command = command.named_children[-1]  # the redirection belongs to the last command
+    target = _printed_to(redirects[0]) if redirects else ""
+    rest = [_written(child) for child in redirects[1:]]
+    if _program(command) not in PROGRAMS - {"git"} or not target or not _ERRORS.issuperset(rest):
+        return (segment,)
+    before, prints = (data[:index].decode("utf-8", "surrogatepass") for index in (command.start_byte, command.end_byte))
+    return (
+        replace(segment, text=" ".join([prints, *rest])),
+        Segment(f"{before}cat {target}", "|", segment.moves, keeps=True),
+    )
+
+
+def _printed_to(node: Node) -> str:
+    """Return a redirection of the output to a known file as it is written: `> out.txt`; else an empty text."""
+    target = node.child_by_field_name("destination")
+    piece = parse_word(target) if node.type == "file_redirect" and target is not None else None
+    if piece is None or not piece.known or piece.loose or piece.text == os.devnull:
+        return ""
+    return _written(node) if node.children[0].type in (">", ">>") else ""
+
+
+def _program(node: Node) -> str:
+    """Return the program of a simple command as it is written, without folders; empty for any other node."""
+    name = node.child_by_field_name("name") if node.type == "command" else None
+    return _written(name).rpartition("/")[2] if name is not None else ""
+
+
+def _written(node: Node) -> str:
+    return (node.text or b"").decode("utf-8", "surrogatepass")
+
+
+_ERRORS = frozenset({"2>&1", "2>/dev/null", "2> /dev/null"})
+"""Redirections of errors that mean the same before a pipe and before a file."""
 
 
 def segments(text: str) -> tuple[Segment, ...]:
@@ -201,10 +257,8 @@ def _apart(pipeline: Node) -> tuple[int, int] | None:
     first, *rest = pipeline.children
     while first.type == "redirected_statement" and first.named_children:
         first = first.named_children[0]
-    name = first.child_by_field_name("name") if first.type == "command" else None
-    program = (name.text or b"").decode("utf-8", "replace").rpartition("/")[2] if name is not None else ""
     joints = {child.type for child in pipeline.children[1::2]}
-    if program not in PROGRAMS - {"git"} or joints != {"|"}:
+    if _program(first) not in PROGRAMS - {"git"} or joints != {"|"}:
         return None
     return pipeline.children[0].end_byte, rest[1].start_byte
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agentcli.permissions.network.hosts import host_name, hosts_in
 from agentcli.permissions.shell.programs.known_programs import word_set
-from agentcli.permissions.shell.programs.option_grammar import Shape, fit
+from agentcli.permissions.shell.programs.option_grammar import Found, Shape, fit
 from agentcli.system import probe
 
 _SHOWN = "-q:jq --jq=jq --json=word -T:text --template=text -t:text"
@@ -52,6 +52,11 @@ _WRITING = (
     ),
     Shape("--undo -R:repo --repo=repo", "=pr =ready text?"),
     Shape("-R:repo --repo=repo -c:text --comment=text -r:text --reason=text", "=pr|issue =close|reopen text?"),
+    Shape(
+        "-f:said -F:said --field=said --raw-field=said -X:=POST --method==POST -H:text --header=text -q:jq --jq=jq --silent -i",
+        "=api thread",
+    ),
+    Shape("-f:remark -F:remark --field=remark --raw-field=remark -q:jq --jq=jq --silent", "=api =graphql"),
 )
 """Commands of `gh` that write only what their words, or the files among them, say."""
 
@@ -64,7 +69,7 @@ _TEXTS = word_set("-t --title -b --body -c --comment")
 def told_by(pattern: str, words: Sequence[str]) -> bool | None:
     """Return whether a rule such as `gh pr create *` covers a command; None for any other rule."""
     kind = [word for word in pattern.split(" ")[1:] if word != "*"]
-    told = words[0] == "gh" and len(kind) == 2 and f"{kind[0]} {kind[1]}" in _TOLD
+    told = words[0] == "gh" and (kind[:1] == ["api"] or (len(kind) == 2 and f"{kind[0]} {kind[1]}" in _TOLD))
     return writes_forge(words) == pattern if told else None
 
 
@@ -83,8 +88,18 @@ def writes_forge(words: Sequence[str]) -> str:
         return ""
     if any(_PAGE.match(word) and before not in _TEXTS for before, word in pairwise(words)):
         return ""
+    if words[1] == "api":
+        return _remarked(fitting[1])
     elsewhere = [f"--repo {value} " for kind, value in fitting[1] if kind == "repo"]
     return f"gh {words[1]} {words[2]} {''.join(elsewhere)}*"
+
+
+def _remarked(found: Found) -> str:
+    """Return the pattern for a remark by a direct call: on one pull request or issue, or on threads of reviews."""
+    if any(kind == "remark" and value.startswith("query=") for kind, value in found):
+        return "gh api graphql *ReviewThread*"
+    thread = next((value for kind, value in found if kind == "thread"), "")
+    return f"gh api {thread} *" if thread and any(kind == "said" for kind, _ in found) else ""
 
 
 def files_told(words: Sequence[str]) -> tuple[str, ...]:

@@ -110,6 +110,10 @@ def _like(pattern: str) -> Kind:
     return re.compile(pattern, re.DOTALL | re.IGNORECASE).fullmatch
 
 
+_REMARK = r"(?:(?:un)?resolveReviewThread|addPullRequestReviewThreadReply)\s*\(\s*input\s*:\s*\{[^{}]*\}\s*\)"
+_RESULT = r"\s*\{(?:[^{}]|\{[^{}]*\})*\}\s*"
+"""A field of a mutation that answers or closes a thread of a review, and what it returns."""
+
 _KINDS: dict[str, Kind] = {
     "text": _like(r".*"),
     "path": _like(r".+"),
@@ -145,6 +149,13 @@ _KINDS: dict[str, Kind] = {
     "repo": _like(r"[\w.-]+/[\w.-]+"),
     "call": _like(r"/?(?!graphql\b)[\w{}.-]+(?:[/?]\S*)?"),
     "query": _like(r"query=\s*(?:\{|query\b)(?!.*\b(?:mutation|subscription)\b).*|(?!query=)\w+=(?!@).*"),
+    "thread": _like(
+        r"/?repos/[\w.{}-]+/[\w.{}-]+/(?:pulls|issues)/\d+/(?:comments(?:/\d+/replies)?|labels|assignees|requested_reviewers)"
+    ),
+    "said": _like(r"(?!event=)\w[\w\[\]]*=(?!@).*"),
+    "remark": _like(
+        rf"query=\s*mutation\b[^{{]*\{{\s*(?:(?:\w+\s*:\s*)?{_REMARK}{_RESULT})+\}}\s*|(?!query=)\w+=(?!@).*"
+    ),
     "sed": sed_only_prints,
     "awk": awk_only_prints,
     "jq": jq_only_reads,

@@ -22,6 +22,7 @@ ALLOWED = parse_rules(
         f"network({host})" for host in ("ssh:box.example.org", "ssh:web1", "ssh:192.168.7.5", "192.168.7.5", "10.0.0.9")
     ]
 )
+THREAD = 'mutation {{ a: resolveReviewThread(input: {{threadId: "x"}}) {{ thread {{ isResolved }} }} {more} }}'
 BARE = {"sandboxed": False, "gated": False, "records": False}
 CONFIG = (
     '[core]\n\tbare = false\n[remote "origin"]\n\turl = {url}\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n{more}'
@@ -443,6 +444,48 @@ def test_a_repository_that_a_program_may_have_made_is_not_pushed(workspace: Work
     assert decided("git push", replace(workspace, cwd=workspace.cwd / "src"), Rules()).decision == "ask"
 
 
+def test_a_rule_about_remarks_covers_no_other_call(workspace: Workspace) -> None:
+    rules = proposed_rules(["bash(gh api repos/a/b/pulls/5/comments *)", "bash(gh api graphql *ReviewThread*)"])
+    threads = "gh api graphql -f query='{}' -f id=x"
+    for command in ("gh api repos/a/b/pulls/5/comments -f body=y", threads.format(THREAD.format(more=""))):
+        assert decided(command, workspace, rules).decision == "allow"
+    merging = THREAD.format(more="mergePullRequest(input: {pullRequestId: 1}) { x }")
+    for command in (
+        "gh api repos/a/b/pulls/6/comments -f body=y", "gh api repos/a/b/pulls/5/comments -X DELETE",
+        "gh api repos/a/b/pulls/5/comments -f body=@a", threads.format(merging), threads.format("mutation { x }") + " ReviewThread",
+    ):  # fmt: skip
+        assert decided(command, workspace, rules).decision == "ask", command
+
+
+@each_row(
+    ("command", "files"),
+    [
+        ("gh pr view 5 > out.txt", ["out.txt"]),
+        ("cd src && gh api repos/a/b >> 'a b' 2>&1; make", ["'a b'"]),
+        ("mkdir -p d && gh pr view 1 > d/x 2>/dev/null && wc -l d/x", ["d/x"]),
+        ("gh pr view 5 > out.txt; gh pr view 6 > more.txt", ["out.txt", "more.txt"]),
+    ],
+)
+def test_what_is_printed_into_a_file_is_written_in_the_sandbox(
+    command: str, files: list[str], workspace: Workspace
+) -> None:
+    found = decided(command, workspace, Rules())
+    assert found.decision == "allow"
+    kept = [part for part in found.parts if part.keeps]
+    assert [part.text.partition("cat > ")[2] or part.text.partition("cat >> ")[2] for part in kept] == files
+    assert not any(part.outside or part.joint != "|" for part in kept)
+    assert all(">" not in part.text.replace("2>", "") for part in found.parts if part.outside)
+
+
+@each_row(
+    "command",
+    ["gh pr view 5 > ../x", "gh pr view 5 > .git/hooks/x", "gh pr view 5 > $X", "gh pr view 5 2> a", "gh pr view 5 > a > b",
+     "gh pr view 5 2>&1 > a", "gh pr view 5 < .env > a", "gh pr merge 5 > a", "docker exec web ls > a", "gh pr view 5 > ~/.bashrc"],
+)  # fmt: skip
+def test_another_redirection_asks(command: str, workspace: Workspace) -> None:
+    assert decided(command, workspace, Rules()).decision == "ask"
+
+
 def test_a_rule_about_what_is_told_names_its_repository(workspace: Workspace) -> None:
     rules = proposed_rules(["bash(gh pr create *)"])
     for more in ("--repo evil/x", "-R evil/x", "--body-file ../secret", "--template ../secret", "--web", "--editor"):
@@ -628,6 +671,18 @@ def test_parts_of_a_line_run_where_each_belongs(workspace: Workspace) -> None:
         ("gh pr comment 5 -F .env", ""),
         ("gh pr comment 5 -F -", "bash(gh pr comment *)"),
         ("gh run rerun 5", ""),
+        (
+            "gh api repos/a/b/pulls/5/comments -F in_reply_to=1 -f body='a `b`'",
+            "bash(gh api repos/a/b/pulls/5/comments *)",
+        ),
+        ("gh api repos/a/b/issues/5/labels -f 'labels[]=x'", "bash(gh api repos/a/b/issues/5/labels *)"),
+        (f"gh api graphql -f query='{THREAD.format(more='')}'", "bash(gh api graphql *ReviewThread*)"),
+        (f"gh api graphql -f query='{THREAD.format(more='deleteRef(input: {refId: 1}) { x }')}'", ""),
+        ("gh api repos/a/b/pulls/5/reviews -f event=APPROVE", ""),
+        ("gh api repos/a/b/pulls/5/comments -f body=@README.md", ""),
+        ("gh api repos/a/b/pulls/5/comments -X DELETE", ""),
+        ("gh api repos/a/b/pulls/5/merge -X PUT", ""),
+        ("gh api repos/a/b/issues/comments/5 -X PATCH -f body=x", ""),
         ("gh workflow run a.yml", ""),
         ("gh pr merge 5", ""),
         ("gh repo create x --public --source=. --push", ""),
