@@ -181,9 +181,8 @@ def _grants(
     @cache
     def grants() -> tuple[str, ...]:
         if nature.line is None:
-            return ()
-        found = nature.line.elsewhere.rules(call.name)
-        if not found:
+            found = () if nature.changes else tuple(rule for rule in nature.offers() if rule.startswith(_READING))
+        elif not (found := nature.line.elsewhere.rules(call.name)):
             read = _with_seeing(nature, nature.line)()
             found = read if all(rule.startswith("read(") for rule in read) else ()
         added = parse_rules(allow=found, origin="session")
@@ -192,6 +191,10 @@ def _grants(
         return found if then is not None and then.decision == "allow" else ()
 
     return grants
+
+
+_READING = ("read(", "grep(", "glob(", "list(")
+"""Rules about the tools that read files."""
 
 
 def _outside(nature: CallFacts) -> Sequence[Path]:

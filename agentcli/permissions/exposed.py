@@ -123,6 +123,23 @@ def exposed_for(paths: Sequence[Path], workspace: Workspace, *, git: bool, conte
     return None if hidden is None else Exposed(shown, hidden)
 
 
+def nothing_private(folder: Path, workspace: Workspace, *, of_program: bool) -> bool:
+    """Return True if a folder contains neither credentials nor keys, as far as names tell, and is not too large to look at.
+
+    `of_program` is true for a program's own folder: names such as `auth.json` count there, too.
+    """
+    if _hidden_in((folder,), workspace, git=True, recorded=True) != ():
+        return False
+    names = (os.path.basename(path).lower() for path, _ in _entries(folder, True, True))
+    return not of_program or not any(map(_LOGIN.fullmatch, names))
+
+
+_LOGIN = re.compile(
+    r"[\w.-]*(?:auth|token|session|cookie|login|account|keyring|history)[\w-]*\.(?:json|ya?ml|toml|db|sqlite)"
+)
+"""Names of a program's data, in lower case, that may contain a login: too many other files have them to hide all."""
+
+
 def would_show(workspace: Workspace, path: str) -> bool:
     """Return True if the sandbox would show a path to a command that names it."""
     target = resolved(os.path.expanduser(path))

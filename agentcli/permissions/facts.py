@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,6 @@ from agentcli.permissions.rules import (
     exact_path,
     kind_of_place,
     path_rule,
-    reading_scope,
     url_matches,
     wildcard,
 )
@@ -325,7 +324,6 @@ def _file_nature(
     deny, ask = ([rule for rule in kind if _covers(rule, call.name, covering)] for kind in (rules.deny, rules.ask))
     hidden = existing(denials, workspace) if traits.searches and denials else NOTHING
     outside = verdict.verdict == "outside" and traits.reads_files and not os.path.isdir(target)
-    scope = reading_scope(target, workspace) if outside else ""
     names = {call.name, traits.subject.allowed_as} - {""}
     allow = [rule for rule in rules.allow if any(rule.is_for(name) for name in names)]
     return CallFacts(
@@ -340,9 +338,17 @@ def _file_nature(
         changes=write,
         why=verdict.why or "it changes a file",
         always=f"{'edit' if traits.patches else call.name}({exact_path(target, workspace)})",
-        offers=lambda: (f"{call.name}({scope})",) if scope.endswith("**") else (),
+        offers=partial(_offered_folder, call.name, target, workspace) if outside else tuple,
         path=target,
     )
+
+
+def _offered_folder(tool: str, target: Path, workspace: Workspace) -> tuple[str, ...]:
+    """Return the rule about reading everything in the folder of a path outside the workspace; none if it holds too much."""
+    from agentcli.permissions.offers import wide_scope  # only for a question
+
+    scope = wide_scope(target, workspace)
+    return (f"{tool}({scope})",) if scope.endswith("**") else ()
 
 
 def _for_tool(

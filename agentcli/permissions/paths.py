@@ -91,6 +91,8 @@ class Workspace:
     """Returns True for a host that a rule allows by its name; also for other places (see `rules.kind_of_place`)."""
     approves: Callable[[str], bool] = field(default=lambda _: False, compare=False)
     """Returns True for the pattern of a rule that allows commands."""
+    started_here: Callable[[int], bool] = field(default=lambda _: False, compare=False)
+    """Returns True for the number of a process that a command of the session has started."""
     exposes: bool = False
     """True if the sandbox can show a command paths outside the roots that it names, without what is private there."""
     exposed: Exposed = EXPOSED_NOTHING

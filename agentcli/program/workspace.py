@@ -32,6 +32,7 @@ from agentcli.program.project import Project
 from agentcli.program.project_rules import project_rules, rules_before_trust
 from agentcli.program.saved_rules import SavedRules
 from agentcli.sessions.settings import SKIPPED, CheckpointLimits
+from agentcli.system.descent import descends
 from agentcli.system.programs import trusted_path
 
 if TYPE_CHECKING:
@@ -147,6 +148,7 @@ class WorkspacePolicy:
             gated=self.gated,
             exposes=self.sandbox.exposes and not self._opens_network,
             loopback=self._same_port if self._tmp is not None and not self._opens_network else None,
+            started_here=descends,
             undo=self._undo,
             readable=lambda: context.prompt_files.readable,
             shown=lambda: paths_shown(self._rules_now().allow, home),

@@ -56,6 +56,39 @@ def logs(workspace: Workspace) -> Path:
     return workspace.cwd.parent / "logs/today"
 
 
+@each_row(
+    ("path", "scope"),
+    [
+        (".tool/plugins/cache/a/1.0/skills/b/SKILL.md", ".tool/plugins/**"),
+        (".tool/data/a/b.md", ".tool/data/a/**"),
+        (".tool/kept/a/b.md", ".tool/kept/a/**"),
+        (".tool/hooks.json", ".tool/hooks.json"),
+        (".config/tool/x.toml", ".config/tool/x.toml"),
+        (".config/tool/themes/a/x.toml", ".config/tool/themes/**"),
+        (".local/share/tool/logs/a/x.log", ".local/share/tool/logs/**"),
+        ("code/other/src/x.py", "code/other/**"),
+        ("code/secret/src/x.py", "code/secret/src/**"),
+        ("papers/2020/a/x.md", "papers/2020/a/**"),
+    ],
+)
+def test_the_answer_about_reading_covers_a_repository_or_a_kind_of_data_without_secrets(
+    path: str, scope: str, workspace: Workspace
+) -> None:
+    home = workspace.home
+    for name in (path, ".tool/data/id_rsa", ".tool/kept/c/auth.json", "code/other/.git/HEAD", "code/secret/.git/HEAD"):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).touch()
+    (home / "code/secret/.env").touch()
+    here = replace(workspace, sandboxed=True)
+    offered = (f"read({home}/{scope})",)
+    call = ToolCall("c", "bash", {"command": f"head -3 {home}/{path}"})
+    found = explain(call, parse_rules(), "auto", here)
+    assert (found.decision, found.grants()) == ("ask", offered)
+    assert explain(call, parse_rules(allow=offered), "auto", here).decision == "allow"
+    tool = explain(ToolCall("c", "read", {"file_path": f"{home}/{path}"}), parse_rules(), "auto", here)
+    assert tool.grants() == (offered if scope.endswith("**") else ())
+
+
 def test_reading_outside_is_approved_for_the_folder_and_covers_only_what_reads_there(workspace: Workspace) -> None:
     place = logs(workspace)
     offered = asked(f"tail -5 {place}/a.log", workspace).prefixes

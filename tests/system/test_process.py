@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from agentcli.system.descent import descends
 from agentcli.system.process import Command, run
 
 
@@ -66,3 +69,13 @@ def test_limits_that_are_lifted_do_not_count(tmp_path: Path) -> None:
         return output.text
 
     assert asyncio.run(story()) == b"done\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
+def test_a_process_descends_from_this_one_if_a_child_of_it_has_started_it() -> None:
+    with subprocess.Popen(["sh", "-c", "sleep 60 & echo $!; wait"], stdout=subprocess.PIPE, text=True) as shell:
+        assert shell.stdout is not None
+        started = int(shell.stdout.readline())
+        assert descends(started)
+        assert not any(map(descends, (shell.pid, os.getpid(), os.getppid(), 1, 0, 2**22 - 1)))
+        os.kill(started, 9)

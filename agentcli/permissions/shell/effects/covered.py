@@ -17,6 +17,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.permissions.paths import Workspace, judge_path
 from agentcli.permissions.shell.effects.harmless_values import names_nothing
 from agentcli.permissions.shell.effects.network_use import local_server, server_of
+from agentcli.permissions.shell.programs.administration import BY_NUMBER, numbers_ended
 from agentcli.permissions.shell.programs.forge import told_by
 from agentcli.permissions.shell.programs.known_programs import STARTERS, is_interpreter, is_unknown, word_set
 from agentcli.permissions.shell.programs.readers import READERS
@@ -247,6 +248,8 @@ def why_uncovered(pattern: str, words: Sequence[str], folders: Sequence[Path], w
     """
     if _covers_all(pattern, words[0]):
         return ""
+    if pattern == BY_NUMBER and not numbers_ended(words):
+        return "the rule covers only processes named by number"
     if (told := told_by(pattern, words)) is not None:
         return "" if told else "the rule does not cover its other words"
     server = local_server(pattern.split()) if words[0] in ASKING_THE_WEB else ""

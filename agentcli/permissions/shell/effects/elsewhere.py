@@ -17,6 +17,7 @@ from agentcli.permissions.shell.effects.network_use import hosts_read
 from agentcli.permissions.shell.effects.other_machine import Visit, visit
 from agentcli.permissions.shell.effects.pushing import push_of
 from agentcli.permissions.shell.effects.taking import makes_no_links, takes_own
+from agentcli.permissions.shell.programs.administration import BY_NUMBER, name_ended, numbers_ended
 from agentcli.permissions.shell.programs.client_verbs import reads_with
 from agentcli.permissions.shell.programs.forge import files_told, forge_host, writes_forge
 from agentcli.permissions.shell.programs.known_programs import CLIENTS, word_set
@@ -27,7 +28,7 @@ from agentcli.permissions.shell.syntax.parse import Command, Part
 if TYPE_CHECKING:
     from agentcli.permissions.shell.effects.reading import Reader, Reading
 
-PROGRAMS = CLIENTS | word_set("ssh nc ncat curl ping git docker podman tmux systemctl pg_isready")
+PROGRAMS = CLIENTS | word_set("ssh nc ncat curl ping git docker podman tmux systemctl pg_isready kill pkill")
 """Programs with commands that may run so."""
 
 
@@ -165,6 +166,8 @@ def _action(command: Command, folders: tuple[Path, ...], workspace: Workspace, r
         return Elsewhere(True, "tmux shows what is on your terminals", pushes=(_SCREENS,))
     if name == "git":
         return _push(command, folders, workspace)
+    if name in ("kill", "pkill"):
+        return _ending(command.words, workspace)
     visited = _visit(command, folders, workspace)
     if visited is None:
         return None
@@ -202,6 +205,23 @@ def _told(host: str) -> str:
     if kind != IN_CONTAINER:
         return name
     return "the containers of this project" if name == OWN_PROJECT else f"the container {name}"
+
+
+def _ending(words: Sequence[str], workspace: Workspace) -> Elsewhere | None:
+    """Return the verdict on a command that ends processes, by number or by one name; None for any other.
+
+    A number is free if a command of the session has started the process. Other numbers are asked about once, and each
+    name once.
+    """
+    numbers = numbers_ended(words)
+    if numbers and all(map(workspace.started_here, numbers)):
+        return Elsewhere(acts=True)
+    if not numbers and not name_ended(words):
+        return None
+    pattern = BY_NUMBER if numbers else exact(" ".join(words))
+    if workspace.approves(pattern):
+        return Elsewhere(acts=True)
+    return Elsewhere(True, f"{words[0]} ends processes outside the sandbox", pushes=(pattern,))
 
 
 _SCREENS = "tmux capture-pane *"

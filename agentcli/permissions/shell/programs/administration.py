@@ -176,3 +176,24 @@ def kills(name: str, arguments: Sequence[str]) -> str:
             return f"{name} ends all processes of a user"
         return "" if patterns or not operands else f"{name} {operands[0]} ends whatever runs"
     return ""
+
+
+BY_NUMBER = "kill *"
+"""Pattern of the rule for processes that `kill` names by number."""
+_SIGNAL = re.compile(r"-(?:\d{1,2}|(?:SIG)?[A-Z]+\d?)")
+
+
+def numbers_ended(words: Sequence[str]) -> tuple[int, ...]:
+    """Return the numbers of the single processes that `kill` ends; none if it could end others."""
+    name, *arguments = words
+    named = arguments[1:] if arguments and _SIGNAL.fullmatch(arguments[0]) else arguments
+    plain = name == "kill" and all(re.fullmatch(r"[1-9]\d{0,8}", word) and word != "1" for word in named)
+    return tuple(map(int, named)) if plain else ()
+
+
+def name_ended(words: Sequence[str]) -> str:
+    """Return the one name by which `pkill` finds processes; empty if it finds them in another way."""
+    name, *arguments = words
+    named = [word for word in arguments if not _SIGNAL.fullmatch(word) and word not in ("-f", "-x", "-n", "-fx", "-xf")]
+    plain = name == "pkill" and len(named) == 1 and re.fullmatch(r"[\w./ :][\w./ :-]{3,}", named[0])
+    return named[0] if plain else ""

@@ -724,6 +724,34 @@ def test_terminals_are_asked_about_once(workspace: Workspace) -> None:
 
 
 @each_row(
+    ("command", "rule"),
+    [
+        ("kill 4711", "bash(kill *)"),
+        ("kill -9 4711 4712 2>/dev/null || true", "bash(kill *)"),
+        ("pkill -f 'node server.js'; sleep 1", "bash(pkill -f node server.js)"),
+        *(
+            (line, "")
+            for line in ("kill -9 -1", "kill 1", "kill 0", "kill -- -4711", "kill -s KILL 1", "kill $X", "kill 01")
+        ),
+        *((line, "") for line in ("kill $(lsof -ti:3000)", "pkill -u root", "pkill .", "pkill -f a", "killall node")),
+    ],
+)
+def test_ending_processes_is_asked_about_once(command: str, rule: str, workspace: Workspace) -> None:
+    check_asks_once(command, rule, workspace)
+    if not rule:
+        assert decided(command, workspace, proposed_rules(["bash(kill *)", "bash(pkill -f x *)"])).decision == "ask"
+    assert not asked(command, workspace).prefixes, "nothing is saved for good"
+
+
+def test_a_process_that_a_command_has_started_is_ended_unasked(workspace: Workspace) -> None:
+    own = replace(workspace, started_here=lambda pid: pid == 4711)
+    assert decided("kill -TERM 4711 && echo gone", own, Rules()).decision == "allow"
+    for command in ("kill 4712", "kill 4711 4712", "kill -4711", "kill 4711 1"):
+        assert decided(command, own, Rules()).decision == "ask"
+    assert asked("kill 4711", own).decision == "ask"
+
+
+@each_row(
     "command",
     [
         "docker run x",
