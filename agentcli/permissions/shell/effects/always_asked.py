@@ -22,10 +22,10 @@ from agentcli.permissions.paths import (
 )
 from agentcli.permissions.shell.effects.other_machine import is_key
 from agentcli.permissions.shell.effects.reading import Reader, Reading
-from agentcli.permissions.shell.programs.git_table import leaves_out
+from agentcli.permissions.shell.programs.git_table import git_only_names, leaves_out
 from agentcli.permissions.shell.programs.known_programs import SHELLS, is_interpreter, word_set
 from agentcli.permissions.shell.programs.readers import fits_reading, shows_no_content
-from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, Part, Piece, contents, runs
+from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, Part, Piece, contents, runs, told_only
 from agentcli.permissions.shell.syntax.values import BELOW, spread
 from agentcli.system import probe
 
@@ -57,21 +57,26 @@ def why_protected(
     for reading in readings:
         if reading.protected:
             return reading.why
-    folders, feeds = folders_of(parts, workspace), _feeds(text, parts)
+    folders, told = folders_of(parts, workspace), told_only(text, _only_shows)
     for part in parts:
-        if why := _part_protected(part, folders, workspace, reader, feeds=feeds):
+        if why := _part_protected(part, folders, workspace, reader, feeds=part.words not in told):
             return why
     return ""
 
 
-def _feeds(text: str, parts: Sequence[Part]) -> bool:
-    """Return True if a command may read the files whose names another one prints."""
-    if not all(piece.known for part in parts for piece in part.words):
-        return True
-    if "|" not in text.replace("||", ""):
-        return False
-    commands = ([piece.text for piece in part.words] for part in parts)
-    return not all(words and (fits_reading(words[0], words) or shows_no_content(words)) for words in commands)
+def _only_shows(part: Part) -> bool:
+    """Return True if a command only reads, in any folder, or only shows names."""
+    words = [piece.text for piece in part.words]
+    return bool(words) and (fits_reading(words[0], words) or names_only(words))
+
+
+def names_only(words: Sequence[str]) -> bool:
+    """Return True if a command shows only names, sizes and times of the files that it names."""
+    return words[0] in _PRINTING or shows_no_content(words) or git_only_names(words)
+
+
+_PRINTING = ("echo", "printf")
+"""Programs that print their own words."""
 
 
 def folders_of(parts: Sequence[Part], workspace: Workspace) -> list[Path]:
@@ -94,7 +99,7 @@ def _names_none(program: str, before: Piece, piece: Piece, workspace: Workspace)
 
 def _part_protected(part: Part, folders: Sequence[Path], workspace: Workspace, reader: Reader, *, feeds: bool) -> str:
     values = [piece.text for piece in part.words]
-    entries = bool(values) and shows_no_content(values)
+    entries = bool(values) and names_only(values)
     words = () if entries and not feeds else part.words[1:]
     words = tuple(
         piece
@@ -126,6 +131,8 @@ def _part_protected(part: Part, folders: Sequence[Path], workspace: Workspace, r
 
 def _entry_protected(values: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
     """Return why a command that shows no content must ask about a name that it shows."""
+    if values[0] in _PRINTING:
+        return ""
     named = (word for word in values[1:] if not word.startswith("-"))
     shown = (judge_entry(word, workspace, cwd=folder) for word in named for folder in folders)
     return next((verdict.why for verdict in shown if verdict.verdict == "protected"), "")

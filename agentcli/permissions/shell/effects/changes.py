@@ -7,10 +7,11 @@ import os
 import re
 import stat
 from collections.abc import Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from agentcli.permissions.paths import UndoCover, Workspace, judge_path, names_protected
+from agentcli.permissions.paths import UndoCover, Workspace, judge_entry, judge_path, names_protected
 from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.programs.option_grammar import Found, Shape, fit
 from agentcli.permissions.shell.syntax.file_names import meanings
@@ -75,14 +76,18 @@ def changes_inside(words: Sequence[str], folders: Sequence[Path], workspace: Wor
     return not isinstance(fitting, str) and stays_inside(fitting[1], folders, workspace, write=True)
 
 
-def stays_inside(found: Found, folders: Sequence[Path], workspace: Workspace, *, write: bool) -> bool:
-    """Return True if all paths among the arguments are in the workspace, as seen from each of the folders."""
-    values = [value for kind, value in found if kind in ("path", "rev")]
-    return all(
-        judge_path(value, workspace, write=write, cwd=folder).verdict == "free"
-        for value in values
-        for folder in folders
+def stays_inside(
+    found: Found, folders: Sequence[Path], workspace: Workspace, *, write: bool, named: bool = False
+) -> bool:
+    """Return True if all paths among the arguments are in the workspace, as seen from each of the folders.
+
+    With `named`, a command uses only their names.
+    """
+    judge = (
+        partial(judge_entry, workspace=workspace) if named else partial(judge_path, workspace=workspace, write=write)
     )
+    values = [value for kind, value in found if kind in ("path", "rev")]
+    return all(judge(value, cwd=folder).verdict == "free" for value in values for folder in folders)
 
 
 def removal_problem(

@@ -6,6 +6,7 @@ import glob
 import os
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 
@@ -16,9 +17,11 @@ from agentcli.permissions.paths import (
     could_name_protected,
     is_installed,
     is_shown,
+    judge_entry,
     judge_path,
     names_protected,
 )
+from agentcli.permissions.shell.effects.always_asked import names_only
 from agentcli.permissions.shell.effects.changes import (
     CHANGING,
     all_restorable,
@@ -35,7 +38,7 @@ from agentcli.permissions.shell.effects.git_repositories import from_remote, git
 from agentcli.permissions.shell.effects.network_use import network_problem, only_fetches, remote_problem
 from agentcli.permissions.shell.effects.private_tmp import TOP, seen_line
 from agentcli.permissions.shell.effects.reading import Reader
-from agentcli.permissions.shell.programs.git_table import GIT_READERS
+from agentcli.permissions.shell.programs.git_table import GIT_READERS, git_only_names
 from agentcli.permissions.shell.programs.known_programs import (
     INTERPRETERS,
     OF_THE_SHELL,
@@ -174,8 +177,21 @@ def _line_problem(text: str, folders: Sequence[Path], workspace: Workspace) -> s
     """Return the reason to ask about a line whatever its commands are: its folder, or a word that it assigns."""
     if any(_outside(str(folder), (folder,), workspace, reads=True) for folder in folders):
         return "the line leads outside the workspace"
-    assigned = (form for word in assigned_words(text) for form in _listed(word))
+    assigned = (
+        form for word in assigned_words(text) for form in _listed(word) if not _only_named(form, text, workspace)
+    )
     return next(filter(None, (_word_problem(word, folders, workspace, reads=True) for word in assigned)), "")
+
+
+def _only_named(word: str, text: str, workspace: Workspace) -> bool:
+    """Return True if a protected name is the value of a variable that a line gives only to commands that show names."""
+    if not names_protected(word, write=False):
+        return False
+    from agentcli.permissions.shell.syntax.flow import runs_of  # 15 ms; few lines name such a file
+
+    found = runs_of(text, workspace)
+    taking = [run.words for run in found or () if any(word in each for each in run.words)]
+    return bool(taking) and all(map(names_only, taking))
 
 
 def _listed(word: str) -> Sequence[str]:
@@ -249,7 +265,7 @@ def _problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspa
                 continue
             # What `cp` copies it only reads.
             reads = fits_reading(words[0], words) or (words[0] == "cp" and word is not words[-1])
-            yield _word_problem(word, folders, workspace, reads=reads)
+            yield _word_problem(word, folders, workspace, reads=reads, named=names_only(words))
 
 
 def _fills_in(words: Sequence[str], arguments: Sequence[str]) -> bool:
@@ -292,8 +308,8 @@ def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace, al
         return _Judged(next(filter(None, (workspace.git(folder).danger for folder in folders)), ""))
     if words[1:2] == ("clone",):
         return _clone(words, folders, workspace)
-    reads = len(words) > 1 and (words[1] in _READING_GIT or fits_reader(words))
-    problems = (_word_problem(word, folders, workspace, follows=False, reads=reads) for word in words[2:])
+    reads, named = len(words) > 1 and (words[1] in _READING_GIT or fits_reader(words)), git_only_names(words)
+    problems = (_word_problem(word, folders, workspace, follows=False, reads=reads, named=named) for word in words[2:])
     if why := next(filter(None, problems), ""):
         return _Judged(why)
     if any(_outside(str(folder), (folder,), workspace, reads) for folder in folders):
@@ -386,23 +402,28 @@ def _target_problem(text: str, write: bool, folders: Sequence[Path], workspace: 
 
 
 def _word_problem(
-    word: str, folders: Sequence[Path], workspace: Workspace, follows: bool = True, reads: bool = False
+    word: str,
+    folders: Sequence[Path],
+    workspace: Workspace,
+    follows: bool = True,
+    reads: bool = False,
+    named: bool = False,
 ) -> str:
     """Return the reason to ask about a command's word.
 
     It refers to something outside the workspace, or to a protected file. `follows` is false for a program that follows
-    no link matched by a pattern.
+    no link matched by a pattern, `named` true for one that uses only the names of files.
     """
     for form in (word, word.partition("=")[2]):
         if not form or UNKNOWN in form or STREAMS.fullmatch(form) or any(map(str.isspace, form)):
             continue
         if len(form) >= _LONGEST_PATH:
             continue
-        if named := names_protected(form, write=False) or could_name_protected(form):
-            return f"{named} is protected"
-        for named in _named_by(form, folders) if follows else (form,):
-            if _leads_out(named, folders) and _outside(named, folders, workspace, reads):
-                return f"{named} is outside the workspace"
+        if not named and (hit := names_protected(form, write=False) or could_name_protected(form)):
+            return f"{hit} is protected"
+        for meant in _named_by(form, folders) if follows else (form,):
+            if _leads_out(meant, folders) and _outside(meant, folders, workspace, reads, named):
+                return f"{meant} is outside the workspace"
     return ""
 
 
@@ -433,9 +454,18 @@ def _leads_out(word: str, folders: Sequence[Path]) -> bool:
     return any(os.path.lexists(folder / (before if up else word)) for folder in folders)
 
 
-def _outside(word: str, folders: Sequence[Path], workspace: Workspace, reads: bool = False) -> bool:
-    """Return True if a word leads outside the workspace. What the sandbox shows there is free for a command that only `reads`."""
-    found = (judge_path(word, workspace, write=False, cwd=folder) for folder in folders)
+def _outside(
+    word: str, folders: Sequence[Path], workspace: Workspace, reads: bool = False, named: bool = False
+) -> bool:
+    """Return True if a word leads outside the workspace.
+
+    What the sandbox shows there is free for a command that only `reads`. One that only has a name `named` may be given
+    a protected one.
+    """
+    judge = (
+        partial(judge_entry, workspace=workspace) if named else partial(judge_path, workspace=workspace, write=False)
+    )
+    found = (judge(word, cwd=folder) for folder in folders)
     away = (one for one in found if one.verdict != "free")
     return any(not reads or one.verdict != "outside" or not is_shown(one.path, workspace) for one in away)
 

@@ -97,7 +97,9 @@ def records_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Wor
     fitting = fit(shapes, arguments[1:]) if shapes else ""
     if isinstance(fitting, str):
         return f"git {name} changes the repository".replace("  ", " ")
-    if not stays_inside(fitting[1], folders, workspace, write=replacing or name in ("mv", "rm")):
+    named = name == "rm" and "--cached" in arguments
+    write = replacing or name in ("mv", "rm")
+    if not stays_inside(fitting[1], folders, workspace, write=write and not named, named=named):
         return f"git {name} leads outside the workspace"
     problems = (repository_problem(folder, workspace, name) or _tracking(arguments, folder) for folder in folders)
     return next(filter(None, problems), "")

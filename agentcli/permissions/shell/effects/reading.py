@@ -29,6 +29,7 @@ from agentcli.permissions.shell.programs.forge import reads_forge
 from agentcli.permissions.shell.programs.git_table import (
     GIT_READERS,
     LIMITED,
+    git_names_only,
     leaves_out,
     limits,
     shows_path,
@@ -276,7 +277,8 @@ def _git(arguments: list[str], folders: tuple[Path, ...], workspace: Workspace) 
     compared = [value for kind, value in fitting[1] if kind == "rev"]
     if rest[0] == "diff" and len(compared) > 1 and not all(_present((".git",), (folder,)) for folder in places):
         return Reading("git diff compares whole folders where there is no repository")
-    return _values(fitting[1], places, workspace)
+    named = [("entry" if kind == "rev" and not leaves_out(value) else kind, value) for kind, value in fitting[1]]
+    return _values(named if git_names_only(("git", *rest)) else fitting[1], places, workspace)
 
 
 _LEFT_OUT = 4

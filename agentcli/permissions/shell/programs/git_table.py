@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentcli.permissions.shell.programs.known_programs import word_set
-from agentcli.permissions.shell.programs.option_grammar import Found, Shape
+from agentcli.permissions.shell.programs.option_grammar import Found, Shape, fit
 
 _DIFF = """
 -pusbwWaRzDB -NUM -U:number -M -C -S:text -G:text -l:number -O:path --patch --no-patch --unified=number --raw --patch-with-raw
@@ -154,6 +154,8 @@ _SUMMARIES = word_set("""
 
 _WITH_TEXT = word_set("diff show range-diff")
 _WITHOUT_TEXT = word_set("log reflog whatchanged rev-list diff-tree diff-index diff-files")
+_SHOWING = _WITH_TEXT | _WITHOUT_TEXT | word_set("status ls-files ls-tree")
+"""Commands that name files, some of them with changes as text."""
 LIMITED = word_set("diff show log whatchanged rev-list diff-tree diff-index diff-files grep reflog")
 """Commands that treat an operand as a path if a file of that name exists.
 
@@ -204,6 +206,21 @@ def shows_text(subcommand: str, found: Found) -> bool:
             return patch or options.isdisjoint(_SUMMARIES)
         case _:
             return patch and subcommand in _WITHOUT_TEXT
+
+
+def git_names_only(words: Sequence[str]) -> bool:
+    """Return True if a git command shows names of files, commits and figures, and nothing of what files contain."""
+    if words[0] != "git" or len(words) < 2 or words[1] not in _SHOWING:
+        return False
+    fitting = fit(GIT_READERS[words[1]], words[2:])
+    if isinstance(fitting, str) or shows_text(words[1], fitting[1]):
+        return False
+    return not any(kind == "rev" and path_named(value) for kind, value in fitting[1])
+
+
+def git_only_names(words: Sequence[str]) -> bool:
+    """Return True if a git command neither shows nor changes what the files that it names contain."""
+    return git_names_only(words) or (tuple(words[:2]) == ("git", "rm") and "--cached" in words)
 
 
 def limits(subcommand: str, found: Found, here: str) -> list[str]:

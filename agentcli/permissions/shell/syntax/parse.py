@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass
@@ -126,6 +126,29 @@ def command_nodes(text: str) -> Iterator[tuple[Part, tuple[int, ...]]]:
     for node in _commands(parser().parse(text.encode("utf-8", "surrogatepass")).root_node):
         if node.type == "command":
             yield _part(node), tuple(child.end_byte for child in _word_nodes(node))
+
+
+def told_only(text: str, reads: Callable[[Part], bool]) -> frozenset[tuple[Piece, ...]]:
+    """Return the words of the commands in a line itself whose output no other command takes but ones that only read.
+
+    Left out are commands in `$(…)` and `<(…)`, in functions, and beside another command in a pipeline that does not
+    read.
+    """
+    found: set[tuple[Piece, ...]] = set()
+    taken: set[tuple[Piece, ...]] = set()
+    for node in _commands(parser().parse(text.encode("utf-8", "surrogatepass")).root_node):
+        part, around, plain = _part(node), node.parent, True
+        while around is not None and plain:
+            plain = around.type not in _TAKING
+            if around.type == "pipeline":
+                plain = all(reads(_part(other)) for other in _commands(around))
+            around = around.parent
+        (found if plain else taken).add(part.words)
+    return frozenset(found - taken)
+
+
+_TAKING = frozenset({"command_substitution", "process_substitution", "function_definition"})
+"""What surrounds a command whose output becomes words or input of another one."""
 
 
 def starts_in_background(text: str) -> bool:

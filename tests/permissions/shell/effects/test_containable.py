@@ -363,3 +363,28 @@ def test_a_program_that_links_into_an_installation_runs_and_no_other_link_does(i
     answers = {each.strip(): decided(each.strip(), installed).decision for each in VENV.split(";")}
     assert [*answers.values()] == ["allow", "allow", "allow", "ask"], answers
     assert decided("cp x.py .venv/bin/python", installed).decision == "ask"
+
+
+@each_row(
+    ("command", "decision"),
+    [
+        *((f"{each}", "allow") for each in (
+            "git ls-files .env '.env.*' | sort", "git status --short .env", "git diff --stat -- .env", "git log --oneline -- .env",
+            "git rm --cached .env", "echo .env >> .gitignore", "printf '%s\\n' .env >> .gitignore", "ls -d .env*; echo $?; make | head",
+            "for f in .env a; do test -f $f && echo \"$f is there\"; done; make", "[ -f .env ] && make; x=$(date); echo $x",
+            "git ls-tree HEAD .env",
+        )),
+        *((f"{each}", "ask") for each in (
+            "ls .env* | xargs cat", "ls .env* | while read f; do cat $f; done", "echo .env | xargs cat", "git ls-files .env | xargs cat",
+            "cat $(git ls-files .env)", "f() { ls .env*; }; cat $(f)", "mapfile -t a < <(ls .env*); cat ${a[@]}", "git blame .env",
+            "for f in .env; do test -f $f && cat $f; done; make", "for f in .env; do sh -c $f; done", "git log -p -- .env", "git diff .env",
+            "git diff --stat -p .env", "git show --stat HEAD:.env", "git status -v .env", "git rm .env", "git rm --cached ../.env", "git add .env",
+            "git checkout .env", "echo X=1 > .env", "echo X=1 >> .env.local", "git ls-files ~/.ssh", "cp .env x", "git stash push .env",
+            "for f in .env*; do cp $f x; done", "wc -l .env", "git ls-files .env > x; git add .env",
+        )),
+    ],
+)  # fmt: skip
+def test_a_protected_file_may_be_named_where_its_content_stays_unseen(
+    command: str, decision: str, workspace: Workspace
+) -> None:
+    assert decided(command, workspace).decision == decision
