@@ -113,7 +113,7 @@ def exposed_for(paths: Sequence[Path], workspace: Workspace, *, git: bool, conte
     found: dict[Path, None] = {}
     for path in tops:
         named = [path, *(repository(path) if git and probe.is_dir(path) else ())]
-        if ".git" in path.parts or str(path) in _secret_settings(path.parent):
+        if ".git" in path.parts or str(path) in secret_settings(path.parent):
             return None
         if not all(_may_be_shown(each, workspace) for each in named):
             return None
@@ -322,7 +322,7 @@ def _entries(top: Path, git: bool, recorded: bool) -> Iterator[tuple[str, bool]]
             continue
         stores = _STORES if listed.keys() >= BARE else ()
         if "HEAD" in listed:  # also in the folder of a further work tree
-            yield from ((path, True) for path in _secret_settings(Path(folder)))
+            yield from ((path, True) for path in secret_settings(Path(folder)))
         opened = git and (recorded or not stores or not _tracks_private(Path(folder)))
         for name in stores:
             if name in listed:
@@ -350,7 +350,7 @@ def _tracks_private(git_folder: Path) -> bool:
         return True
 
 
-def _secret_settings(git_folder: Path) -> Iterator[str]:
+def secret_settings(git_folder: Path) -> Iterator[str]:
     """Yield the settings of a repository that contain credentials."""
     for name in _SETTINGS:
         file = git_folder / name

@@ -181,7 +181,7 @@ def _submodule(inner: Path, depth: int) -> str:
 def gitlinks(index: Path) -> list[str]:
     """Return the paths in a git index that are repositories of their own. Raise ValueError for an unreadable index."""
     data = _index_data(index)
-    return [path for path, link in _entries(data) if link] if _GITLINK_MODE in data else []
+    return [entry.path for entry in _entries(data) if entry.link] if _GITLINK_MODE in data else []
 
 
 def tracked_secrets(index: Path) -> list[str]:
@@ -191,7 +191,7 @@ def tracked_secrets(index: Path) -> list[str]:
     # then.
     if data[4:8] != b"\0\0\0\4" and not _SECRET_NAME.search(data):
         return []
-    return [path for path, _ in _entries(data) if ".env" in path.casefold()]
+    return [entry.path for entry in _entries(data) if ".env" in entry.path.casefold()]
 
 
 def tracked(folder: Path) -> list[str]:
@@ -201,7 +201,29 @@ def tracked(folder: Path) -> list[str]:
 
 def indexed(git_folder: Path) -> list[str]:
     """Return the paths in the index of a repository's own folder. Raise ValueError for an unreadable index."""
-    return [path for path, _ in _entries(_index_data(git_folder / "index"))]
+    return [entry.path for entry in _entries(_index_data(git_folder / "index"))]
+
+
+def changed(git_folder: Path, top: Path) -> list[Path]:
+    """Return the tracked files of a work tree that may differ from the index, by their size and time as git looks.
+
+    Missing files are left out. Raise ValueError for an index that is missing or unreadable.
+    """
+    data = _index_data(git_folder / "index")
+    if not data:
+        raise ValueError("there is no index")
+    found: list[Path] = []
+    for entry in _entries(data):
+        path = top / entry.path
+        try:
+            status = path.lstat()
+        except OSError:
+            continue
+        seconds, rest = divmod(status.st_mtime_ns, 1_000_000_000)
+        now = (seconds & 0xFFFFFFFF, rest, status.st_size & 0xFFFFFFFF)
+        if not entry.link and now != (entry.seconds, entry.nanoseconds, entry.size):
+            found.append(path)
+    return found
 
 
 def _index_data(index: Path) -> bytes:
@@ -217,8 +239,19 @@ _SECRET_NAME = re.compile(rb"\.env", re.IGNORECASE)
 _INDEX_ENTRIES = 200_000
 
 
-def _entries(data: bytes) -> Iterator[tuple[str, bool]]:
-    """Yield the paths of an index, each with True if it is a separate repository."""
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A path of an index; `link` is true for a separate repository. The rest is its file as git last saw it."""
+
+    path: str
+    link: bool
+    seconds: int
+    nanoseconds: int
+    size: int
+
+
+def _entries(data: bytes) -> Iterator[_Entry]:
+    """Yield the entries of an index."""
     if not data:
         return
     if data[:4] != b"DIRC":
@@ -236,7 +269,9 @@ def _entries(data: bytes) -> Iterator[tuple[str, bool]]:
             shared = len(path) - dropped
         end = data.index(b"\0", start)
         path = path[:shared] + data[start:end]
-        yield path.decode("utf-8", "surrogateescape"), data[offset + 24 : offset + 28] == _GITLINK_MODE
+        seconds, nanoseconds, size = (int.from_bytes(data[offset + at : offset + at + 4], "big") for at in (8, 12, 36))
+        link = data[offset + 24 : offset + 28] == _GITLINK_MODE
+        yield _Entry(path.decode("utf-8", "surrogateescape"), link, seconds, nanoseconds, size)
         offset = end + 1 if version == 4 else offset + (end - offset + 8) // 8 * 8
 
 

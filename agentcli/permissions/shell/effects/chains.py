@@ -193,7 +193,9 @@ def segments(text: str) -> tuple[Segment, ...]:
     spans = _divided(root)
     if root.has_error or spans is None or len(spans) < 2 or any(map(_shows_state, below(root))):
         return ()
-    found = [Segment(data[start:end].decode("utf-8", "surrogatepass"), joint) for start, end, joint in spans]
+    found = _joined(
+        [Segment(data[start:end].decode("utf-8", "surrogatepass"), joint) for start, end, joint in spans], data, spans
+    )
     if [words for one in found for words in _words(one.text)] != list(_words(text)):
         return ()
     folder = _moved_to(found[0].text)
@@ -202,7 +204,22 @@ def segments(text: str) -> tuple[Segment, ...]:
     if not folder:
         return tuple(found)
     moved = [replace(each, text=f"{found[0].text} && {each.text}", moves=folder) for each in found[1:]]
+    if len(moved) < 2:
+        return ()
     return (replace(moved[0], joint=""), *moved[1:])
+
+
+def _joined(found: Sequence[Segment], data: bytes, spans: Sequence[tuple[int, int, str]]) -> list[Segment]:
+    """Return the pieces of a line, with all those in one that a piece changes the state for: `a; cd x && b` has two.
+
+    They stay apart if some of them would run even if the ones before that piece fail.
+    """
+    first = next((number for number, each in enumerate(found) if number and _stateful(each.text)), len(found))
+    joints = [each.joint for each in found[first:]]
+    if len(joints) < 2 or not (joints[0] == ";" or set(joints) == {"&&"}):
+        return list(found)
+    text = data[spans[first][0] : spans[-1][1]].decode("utf-8", "surrogatepass")
+    return [*found[:first], Segment(text, joints[0])]
 
 
 def _words(text: str) -> Iterator[tuple[Piece, ...]]:

@@ -11,7 +11,8 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from agentcli.permissions.paths import UndoCover, Workspace, judge_entry, judge_path, names_protected
+from agentcli.permissions.git_config import changed, indexed, repository
+from agentcli.permissions.paths import UndoCover, Workspace, judge_entry, judge_path, names_protected, resolved
 from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.programs.option_grammar import Found, Shape, fit
 from agentcli.permissions.shell.syntax.file_names import meanings
@@ -130,12 +131,45 @@ def overwriting_problem(words: Sequence[str], folders: Sequence[Path], workspace
 
 def discarding_problem(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
     """Return why undo could not restore the files that a git command replaces; empty if it replaces none."""
-    if words[1] not in ("checkout", "restore") or not {"-b", "--staged", "-S"}.isdisjoint(words):
+    name, *arguments = words[1:]
+    if name == "reset" and "--hard" in arguments:
+        return _reset_problem([word for word in arguments if not word.startswith("-")], folders, workspace)
+    forced = (
+        name == "rm" and "--cached" not in words and any(re.fullmatch("-[a-z]*f.*|--force", word) for word in words)
+    )
+    if not forced and (name not in ("checkout", "restore") or not {"-b", "-B", "--staged", "-S"}.isdisjoint(arguments)):
         return ""
     if workspace.undo is not None and _too_large(workspace, workspace.undo):
-        return f"git {words[1]} discards changes, and the workspace is too large to be restored"
-    named = (folder / word for word in words[2:] for folder in folders if word != "--")
+        return f"git {name} discards changes, and the workspace is too large to be restored"
+    named = (folder / word for word in arguments for folder in folders if word != "--")
     return next(filter(None, (loss(path, workspace) for path in named)), "")
+
+
+def _reset_problem(revisions: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
+    """Return why undo could not restore the files that `git reset --hard` replaces.
+
+    They are the changed ones of those that git tracks. Another commit may also contain a file that is not tracked now.
+    """
+    undo = workspace.undo
+    if undo is None:
+        return "git reset discards changes, and nothing could put them back"
+    for folder in folders:
+        top, *places = repository(folder)
+        try:
+            lost = changed(places[0], top)
+        except (OSError, ValueError, IndexError):
+            return "git reset discards changes, and the repository does not tell which"
+        if revisions not in ([], ["HEAD"]):
+            recorded = {top / path for path in indexed(places[0])}
+            lost += [path for path in _large(workspace, undo) if resolved(path) not in recorded]
+        if lost and _too_large(workspace, undo):
+            return "git reset discards changes, and the workspace is too large to be restored"
+        skipped = (path for path in lost if not undo.skipped.isdisjoint(path.relative_to(top).parts))
+        if why := next((f"{path.name} could not be restored" for path in skipped), ""):
+            return why
+        if why := next(filter(None, (loss(path, workspace) for path in lost)), ""):
+            return why
+    return ""
 
 
 def loss(path: Path, workspace: Workspace) -> str:
@@ -214,6 +248,15 @@ def _too_large(workspace: Workspace, undo: UndoCover) -> bool:
             if left < 0:
                 return True
     return False
+
+
+def _large(workspace: Workspace, undo: UndoCover) -> list[Path]:
+    """Return the files of the workspace that are too large for undo, outside the folders that it leaves out."""
+    found: list[Path] = []
+    for folder, folders, names in chain.from_iterable(map(os.walk, workspace.resolved_roots)):
+        folders[:] = [name for name in folders if name not in undo.skipped]
+        found += [Path(folder, name) for name in names if _size(os.path.join(folder, name)) > undo.bytes]
+    return found
 
 
 def _size(path: str) -> int:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.tool import LinePart
+from agentcli.permissions.exposed import secret_settings
+from agentcli.permissions.git_config import repository
 from agentcli.permissions.paths import (
     Workspace,
     could_name_protected,
@@ -21,6 +23,7 @@ from agentcli.permissions.paths import (
     judge_path,
     names_protected,
 )
+from agentcli.permissions.sandbox.visible import SYSTEM
 from agentcli.permissions.shell.effects.always_asked import names_only
 from agentcli.permissions.shell.effects.changes import (
     CHANGING,
@@ -34,7 +37,8 @@ from agentcli.permissions.shell.effects.changes import (
     removal_problem,
     replaces,
 )
-from agentcli.permissions.shell.effects.git_repositories import from_remote, git_placed, records_in_git
+from agentcli.permissions.shell.effects.git_repositories import from_remote, git_placed, patches, records_in_git
+from agentcli.permissions.shell.effects.harmless_values import harmless_assignments
 from agentcli.permissions.shell.effects.network_use import network_problem, only_fetches, remote_problem
 from agentcli.permissions.shell.effects.private_tmp import TOP, seen_line
 from agentcli.permissions.shell.effects.reading import Reader
@@ -49,17 +53,20 @@ from agentcli.permissions.shell.programs.known_programs import (
     uses_network,
     word_set,
 )
-from agentcli.permissions.shell.programs.option_grammar import fit
+from agentcli.permissions.shell.programs.option_grammar import Shape, fit
 from agentcli.permissions.shell.programs.readers import fits_reading
 from agentcli.permissions.shell.syntax.parse import (
     UNKNOWN,
     Command,
     Part,
     assigned_words,
+    assignments,
     parse,
     runs,
     starts_in_background,
 )
+from agentcli.permissions.shell.syntax.values import BELOW, spread
+from agentcli.permissions.shell.syntax.written_out import CHANGING as CHANGING_VARIABLES
 
 _OUTSIDE = word_set("""
 sudo doas su pkexec runuser systemctl service launchctl crontab at batch kill killall pkill skill reboot shutdown halt poweroff init
@@ -137,12 +144,48 @@ def containment(
     if why := scripts_problem(text, parts):
         return Containment(why)
     records = any(one.records for one in judged)
-    if records and not (plain and all(one.records or one.trusted for one in judged)):
+    only_git = all(one.records or one.trusted for one in judged)
+    if records and not (only_git and (plain or (whole and _nothing_beside(text, parts, places, workspace)))):
         return Containment(
             "git changes the repository beside programs that are not known: run them in calls of their own", mixed=True
         )
     # A command that only reads has a sandbox without the session's /tmp.
     return Containment(records=records, reads=plain and parts == written and all(one.reads for one in judged))
+
+
+def _nothing_beside(text: str, parts: Sequence[Part], places: Sequence[Sequence[Path]], workspace: Workspace) -> bool:
+    """Return True if the shell itself lets git read other settings nowhere in a line, and writes no protected file.
+
+    `parts` are all its commands.
+    """
+    given = assignments(text)
+    if given is None or starts_in_background(text):
+        return False
+    folders = list(dict.fromkeys(chain.from_iterable(places)))
+    if not all(_for_git(name) and harmless_assignments({name: value}, folders, workspace) for name, value in given):
+        return False
+    targets = (
+        judge_path(piece.text, workspace, write=True, cwd=folder)
+        for part, at in zip(parts, places, strict=True)
+        for piece in part.writes
+        if not STREAMS.fullmatch(piece.text)
+        for folder in at
+    )
+    return all(piece.known for part in parts for piece in part.writes) and all(one.verdict == "free" for one in targets)
+
+
+def _for_git(name: str) -> bool:
+    """Return True if a variable leads git to no other settings, folders or programs, unless its value does."""
+    return _TOLD_TO_GIT.fullmatch(name) is not None or not (
+        name.startswith(("GIT", "XDG")) or CHANGING_VARIABLES.fullmatch(name)
+    )
+
+
+_TOLD_TO_GIT = re.compile(
+    r"GIT_(?:TRACE\w*|(?:AUTHOR|COMMITTER)_(?:NAME|EMAIL|DATE)|(?:SEQUENCE_)?EDITOR|PAGER|MERGE_AUTOEDIT|TERMINAL_PROMPT|OPTIONAL_LOCKS)"
+)
+_SETTING = re.compile(r"[-+][eux]+o?|[-+]o|pipefail|errexit|nounset|xtrace")
+"""Words of `set` by which a shell stops at an error, or prints its commands."""
 
 
 def _renames(parts: Sequence[Part]) -> bool:
@@ -233,6 +276,8 @@ def _judged(part: Part, folders: Sequence[Path], workspace: Workspace, reader: R
         )
     if words[0] == "git":
         return _git(words, folders, workspace)
+    if words[0] == "set" and all(map(_SETTING.fullmatch, words[1:])):
+        return _Judged(trusted=True)
     # What it writes beside itself elsewhere would be refused: the question offers to add the folder.
     writes = workspace.exposed.paths or any(replaces(named[0]) for named in runs(part))
     if writes and any(_outside(".", (at,), workspace) for at in folders):
@@ -265,6 +310,9 @@ def _problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspa
                 continue
             # What `cp` copies it only reads.
             reads = fits_reading(words[0], words) or (words[0] == "cp" and word is not words[-1])
+            value = word.partition("=")[2] if word.startswith("-") else word
+            if words[0] not in CHANGING and names_nothing(value):
+                continue
             yield _word_problem(word, folders, workspace, reads=reads, named=names_only(words))
 
 
@@ -308,7 +356,8 @@ def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace, al
         return _Judged(next(filter(None, (workspace.git(folder).danger for folder in folders)), ""))
     if words[1:2] == ("clone",):
         return _clone(words, folders, workspace)
-    reads, named = len(words) > 1 and (words[1] in _READING_GIT or fits_reader(words)), git_only_names(words)
+    named = git_only_names(words)
+    reads = len(words) > 1 and (words[1] in _READING_GIT or fits_reader(words) or _shows_settings(words, folders))
     problems = (_word_problem(word, folders, workspace, follows=False, reads=reads, named=named) for word in words[2:])
     if why := next(filter(None, problems), ""):
         return _Judged(why)
@@ -316,7 +365,7 @@ def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace, al
         return _Judged("git leads outside the workspace")
     if reads:
         return _Judged(_shown_in_git(words, folders, workspace))
-    if in_tmp([folder / "." / "x" for folder in folders], workspace):
+    if in_tmp([folder / "." / "x" for folder in folders], workspace) or patches(words):
         return _Judged()
     if not alone:
         return _Judged("git is called in a way that is not known")
@@ -340,9 +389,30 @@ def _clone(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) 
 
 
 _READING_GIT = GIT_READERS.keys() - word_set(
-    "clean config worktree symbolic-ref notes bisect branch tag remote stash reflog"
+    "clean worktree symbolic-ref notes bisect branch tag remote stash reflog config"
 )
 """Commands of git that change no repository, whatever their options."""
+_CONFIG = tuple(
+    Shape(
+        "-lz --list --get --get-all --get-regexp --get-urlmatch --null --name-only --show-origin --show-scope --includes --no-includes"
+        " --global --local --worktree --system --bool --int --path --type=word --default=text",
+        "text*",
+        needs=needs,
+    )
+    for needs in ("-l --list", "--get --get-all --get-regexp --get-urlmatch")
+)
+"""`git config` that shows settings."""
+
+
+def _shows_settings(words: Sequence[str], folders: Sequence[Path]) -> bool:
+    """Return True if git shows settings, and none of the repository's has credentials.
+
+    The sandbox hides a person's own settings that have some.
+    """
+    if words[1] != "config" or isinstance(fit(_CONFIG, words[2:]), str):
+        return False
+    places = (place for folder in folders for place in repository(folder))
+    return not any(True for place in places for _ in secret_settings(place))
 
 
 def _shown_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
@@ -389,7 +459,52 @@ def _name_problem(name: str, folders: Sequence[Path], workspace: Workspace) -> s
     # The interpreter of a virtual environment is a link into an installation, which the sandbox shows.
     found = (judge_path(name, workspace, write=False, cwd=folder) for folder in folders)
     installed = all(one.verdict == "outside" and one.path and is_installed(one.path, workspace) for one in found)
-    return "" if installed or not _outside(name, folders, workspace) else f"{name} lies outside the workspace"
+    return (
+        ""
+        if installed or names_nothing(name) or not _outside(name, folders, workspace)
+        else f"{name} lies outside the workspace"
+    )
+
+
+def names_nothing(word: str) -> bool:
+    """Return True if a word looks like a path, but not even the folder of the root exists in which it would lie.
+
+    It is a route, a label or a command of another program. Nothing can be read or written there.
+    """
+    parts = [part for part in word.split("/") if part not in ("", ".")]
+    if not word.startswith("/") or not parts or ".." in parts or UNKNOWN in word or _WILD.search(parts[0]):
+        return False
+    first = parts[0]
+    return not any(place.startswith(f"/{first.casefold()}/") for place in _TOP_FOLDERS) and not os.path.lexists(
+        f"/{first}"
+    )
+
+
+_TOP_FOLDERS = tuple(
+    f"{place.casefold()}/"
+    for place in (
+        *map(str, SYSTEM),
+        "/home",
+        "/Users",
+        "/root",
+        "/private",
+        "/Volumes",
+        "/mnt",
+        "/media",
+        "/tmp",
+        "/var",
+        "/srv",
+        "/run",
+        "/proc",
+        "/boot",
+        "/workspace",
+        "/workspaces",
+        "/app",
+        "/repo",
+        "/data",
+    )
+)
+"""Folders of the root on some machine, with folders of work."""
 
 
 def _target_problem(text: str, write: bool, folders: Sequence[Path], workspace: Workspace) -> str:
@@ -419,7 +534,9 @@ def _word_problem(
             continue
         if len(form) >= _LONGEST_PATH:
             continue
-        if not named and (hit := names_protected(form, write=False) or could_name_protected(form)):
+        values = spread((form,))
+        hits = (names_protected(value, write=False) or could_name_protected(value) for value in values)
+        if not named and (hit := next(filter(None, hits), "") or ("" if BELOW not in "".join(values) else form)):
             return f"{hit} is protected"
         for meant in _named_by(form, folders) if follows else (form,):
             if _leads_out(meant, folders) and _outside(meant, folders, workspace, reads, named):

@@ -27,16 +27,27 @@ RECORDING: dict[str, tuple[Shape, ...]] = {
     ),
     "commit": (Shape(_COMMIT, "rev*"),),
     "mv": (Shape("-kvn --verbose --dry-run", "path path path*"),),
-    "rm": (Shape("-rqn --cached --quiet --dry-run --ignore-unmatch", "path path*"),),
-    "branch": (Shape("-qt --quiet --track --no-track", "branch rev?"),),
-    "tag": (Shape("-am:text --annotate --message=text", "branch rev?"),),
+    "rm": (Shape("-rqnf --cached --quiet --dry-run --force --ignore-unmatch", "path path*"),),
+    "branch": (
+        Shape("-qt --quiet --track --no-track", "branch rev?"),
+        Shape("-qf --quiet --force --no-track", "branch rev?", needs="-f --force"),
+        Shape("-dDf --delete --force", "branch branch*", needs="-d -D --delete"),
+    ),
+    "tag": (
+        Shape("-afm:text --annotate --force --message=text", "branch rev?"),
+        Shape("-d --delete", "branch branch*", needs="-d --delete"),
+    ),
     "checkout": (
-        Shape("-q -b:branch --quiet --track --no-track", "rev?", needs="-b"),
+        Shape("-q -b:branch -B:branch --quiet --track --no-track", "rev?", needs="-b -B"),
         Shape("-q --quiet --detach", "rev"),
         Shape("-q --quiet", "=-"),
     ),
     "switch": (
-        Shape("-q -c:branch --create=branch --quiet --track --no-track", "rev?", needs="-c --create"),
+        Shape(
+            "-q -c:branch -C:branch --create=branch --force-create=branch --quiet --track --no-track",
+            "rev?",
+            needs="-c -C --create --force-create",
+        ),
         Shape("-q --quiet --detach", "rev"),
         Shape("-q --quiet", "=-"),
     ),
@@ -44,6 +55,7 @@ RECORDING: dict[str, tuple[Shape, ...]] = {
         Shape("-ukqm:text"),
         Shape("-uq -m:text --include-untracked --keep-index --quiet --message=text", "=push rev*"),
         Shape("-q --index --quiet", "=pop|apply rev?"),
+        Shape("", "=drop rev?"),
     ),
     "merge": (
         Shape(
@@ -60,21 +72,35 @@ RECORDING: dict[str, tuple[Shape, ...]] = {
     "apply": (
         Shape(
             "-qv3R --cached --check --reverse --recount --unidiff-zero --whitespace=word --quiet --verbose -p:number",
-            "path path*",
+            "path*",
             needs="--cached",
         ),
     ),
     "restore": (Shape("-Sq --staged --quiet", "rev rev*", needs="-S --staged"),),
-    "reset": (
-        Shape("-q --quiet"),
-        Shape("-q --quiet", "=HEAD rev*"),
-        Shape("-q --quiet --soft --mixed", "rev?", needs="--soft --mixed"),
-    ),
+    "reset": (Shape("-qN --quiet --soft --mixed --intent-to-add", "rev*"),),
 }
-"""Commands with which git records something and loses nothing that it does not keep."""
+"""Commands with which git records something and loses nothing that it does not keep.
+
+Of a branch, tag or stash that it removes or moves, it prints the commit, which stays for weeks.
+"""
+_PATCHING = (
+    Shape(
+        "-qvRN --check --stat --numstat --summary --reverse --recount --unidiff-zero --whitespace=word --quiet --verbose --reject -p:number"
+        " --directory=path --include=path --exclude=path --intent-to-add --ignore-whitespace --inaccurate-eof --allow-empty",
+        "path*",
+    ),
+)
+
+
+def patches(words: Sequence[str]) -> bool:
+    """Return True if git only changes files by patches, like `patch`: it needs no repository for that."""
+    return words[1:2] == ("apply",) and not isinstance(fit(_PATCHING, words[2:]), str)
+
+
 _OF_CONFLICT = "--ours --theirs --quiet -q"
 DISCARDING: dict[str, tuple[Shape, ...]] = {
     "checkout": (Shape(_OF_CONFLICT, "rev rev*"),),
+    "reset": (Shape("-q --quiet --hard", "rev?", needs="--hard"),),
     "restore": (Shape("-qWSs:rev --worktree --staged --source=rev --quiet --ours --theirs", "rev rev*"),),
 }
 """Commands with which git replaces files of the workspace, which only /undo could restore."""
@@ -82,7 +108,8 @@ DISCARDING: dict[str, tuple[Shape, ...]] = {
 
 def replaces_files(words: Sequence[str]) -> bool:
     """Return True if git, by its words, replaces files of the workspace by the repository's."""
-    return words[1] == "restore" or (words[1] == "checkout" and not {"--", "--ours", "--theirs"}.isdisjoint(words))
+    marks = {"checkout": {"--", "--ours", "--theirs"}, "reset": {"--hard"}}.get(words[1], set())
+    return words[1] == "restore" or not marks.isdisjoint(words)
 
 
 def records_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
@@ -136,12 +163,16 @@ def _tracking(arguments: Sequence[str], folder: Path) -> str:
     """Return why a new branch would get an upstream, which git stores in the config; or an empty string."""
     if arguments[0] not in ("checkout", "switch", "branch") or "--no-track" in arguments:
         return ""
+    if arguments[0] == "branch" and any(re.fullmatch("-[a-zA-Z]*[dD].*|--delete", word) for word in arguments):
+        return ""
     top = next((top for top in (folder, *folder.parents) if probe.is_dir(top / ".git")), None)
     remotes = top / ".git/refs/remotes" if top is not None else folder
     if top is None or not (probe.is_dir(remotes) or "refs/remotes/" in _packed(top)):
         return ""
     operands = [word for word in arguments[1:] if not word.startswith("-")]
-    creates = not {"-b", "-c", "--create"}.isdisjoint(arguments) or arguments[0] == "branch"
+    creates = (
+        not {"-b", "-B", "-c", "-C", "--create", "--force-create"}.isdisjoint(arguments) or arguments[0] == "branch"
+    )
     start = operands[1:2] if creates else operands[:1]
     packed = _packed(top)
     for word in start:

@@ -98,7 +98,7 @@ GIT_READERS: dict[str, tuple[Shape, ...]] = {
         Shape("-n:number"),
         Shape(_REFS + " -li -n:number --list --ignore-case", "pattern*", needs="-l --list"),
     ),
-    "remote": (Shape("-v --verbose"), Shape("", "=get-url word"), Shape("", "=show")),
+    "remote": (Shape("-v --verbose"), Shape("--push --all", "=get-url word"), Shape("", "=show")),
     "show-branch": (Shape("-ar --all --remotes --list --current --topo-order --sha1-name --no-name", "rev*"),),
     "stash": (Shape(_LOG, "=list"), Shape(_DIFF + " --include-untracked", "=show rev?")),
     "rev-parse": (Shape(_GIT_REV_PARSE, "rev*"),),

@@ -177,6 +177,21 @@ def assigned_words(text: str) -> tuple[str, ...]:
     return tuple(word for value in values for word in _value(value).text.split())
 
 
+def assignments(text: str) -> list[tuple[str, str]] | None:
+    """Return the variables that a line sets, with their values; None if one is not known."""
+    found: list[tuple[str, str]] = []
+    for node in below(parser().parse(text.encode("utf-8", "surrogatepass")).root_node):
+        if node.type in ("for_statement", "c_style_for_statement", "subscript"):
+            return None
+        if node.type == "variable_assignment":
+            name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+            piece = _value(value) if value is not None else Piece("")
+            if name is None or name.type != "variable_name" or not piece.known or piece.loose:
+                return None
+            found.append(((name.text or b"").decode("utf-8", "replace"), piece.text))
+    return found
+
+
 _COMMAND_NODES = frozenset({"command", "declaration_command", "unset_command", "test_command"})
 
 
@@ -206,6 +221,9 @@ def _part(node: Node) -> Part:
     reads: list[Piece] = []
     for redirect in _redirects(node):
         first, *rest = [_value(child) for child in redirect.children_by_field_name("destination")] or [Piece("", False)]
+        if first.text.isdigit() and any(child.type in (">&", "<&") for child in redirect.children):
+            words.extend(rest)
+            continue  # it copies a descriptor
         (reads if any(child.type == "<" for child in redirect.children) else writes).append(first)
         words.extend(rest)
     for here in _redirects(node, "heredoc_redirect"):

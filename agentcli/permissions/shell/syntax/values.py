@@ -141,7 +141,7 @@ def _trimmed(value: str, sign: str, pattern: str) -> str:
     return value[max(cuts) if longest else min(cuts) :]
 
 
-_BRACE = re.compile(r"\{([^{}]*,[^{}]*|[^{}.]+\.\.[^{}]+)\}")
+_RANGE = re.compile(r"[^{}.,]+\.\.[^{},]+")
 
 
 def spread(values: Values) -> Values:
@@ -149,11 +149,27 @@ def spread(values: Values) -> Values:
     waiting, done = list(reversed(values)), list[str]()
     while waiting and len(done) <= MOST:
         text = waiting.pop()
-        match = _BRACE.search(text)
-        if match is None:
+        braced = _braced(text)
+        if braced is None:
             done.append(text)
             continue
-        inside = match[1]
-        choices = inside.split(",") if "," in inside else [BELOW]
-        waiting += [text[: match.start()] + choice + text[match.end() :] for choice in reversed(choices)]
+        start, choices, end = braced
+        waiting += [text[:start] + choice + text[end:] for choice in reversed(choices)]
     return merged([*done, *waiting])
+
+
+def _braced(text: str) -> tuple[int, list[str], int] | None:
+    """Return the first braces of a word that the shell expands: where they begin, their choices, and where they end."""
+    for opening in re.finditer(r"\{", text):
+        depth, begin, choices = 0, opening.end(), list[str]()
+        for place in range(opening.start(), len(text)):
+            sign = text[place]
+            depth += {"{": 1, "}": -1}.get(sign, 0)
+            if (depth == 1 and sign == ",") or not depth:
+                choices.append(text[begin:place])
+                begin = place + 1
+            if not depth:
+                if len(choices) > 1 or _RANGE.fullmatch(choices[0]):
+                    return opening.start(), choices if len(choices) > 1 else [BELOW], place + 1
+                break
+    return None

@@ -15,11 +15,11 @@ from agentcli.permissions.shell.syntax.strict import without_here_texts
 _ASSIGNMENT = re.compile(
     r"""[ \t\n]*(?:set[ ]-[euo]+(?:[ ]pipefail)?
     |(?P<name>[A-Za-z_]\w*)=(?P<quote>["']?)(?:(?P<value>[\w./+@%,$-]+)
-    |(?P<made>\$\(mktemp[ ]-d(?:[ ]-t)?(?:[ ]/tmp/[\w.-]*X{3,})?\)))(?P=quote))[ \t]*(?:;(?!;)|&&|\n)""",
+    |(?P<made>\$\(mktemp(?:[ ]-[dq])*(?:[ ]--suffix=[\w.-]+)?(?:[ ]-t(?:[ ][\w.-]+)?)?(?P<mark>[ ]"?)?(?(mark)/tmp/[\w.-]*X{3,}[\w.-]*"?)\)))(?P=quote))[ \t]*(?:;(?!;)|&&|\n)""",
     re.VERBOSE,
 )
 _MADE = "/tmp/agentcli-made"
-"""Placeholder for a folder that `mktemp` makes: the sandbox keeps it in its /tmp."""
+"""Placeholder for what `mktemp` makes: the sandbox keeps it in its /tmp."""
 FINDING = re.compile(r"PATH|IFS|ENV|ZDOTDIR|FPATH|CDPATH|GLOBIGNORE|PS\d|PROMPT_COMMAND|BASH.*|SHELL.*|LD_.*|DYLD_.*")
 """Variables with which the shell or the loader finds programs, scripts and libraries."""
 CHANGING = re.compile(rf"HOME|PWD|TMPDIR|{FINDING.pattern}")

@@ -50,12 +50,16 @@ DIVIDED = {
     "cd x; ! a || X=1 b": [("", "cd x && ! a"), ("||", "cd x && X=1 b")],
     "a && cd x": [("", "a"), ("&&", "cd x")],
     "a; cd x | b; c": [("", "a"), (";", "cd x | b"), (";", "c")],
+    "a && cd x && b": [("", "a"), ("&&", "cd x && b")],
+    "a; cd x && b; c": [("", "a"), (";", "cd x && b; c")],
+    "a; b; ulimit -n 1; c": [("", "a"), (";", "b"), (";", "ulimit -n 1; c")],
+    "'cd' x; a; b; cd y; c": [("", "'cd' x && a"), (";", "'cd' x && b"), (";", "'cd' x && cd y; c")],
 }  # fmt: skip
 WHOLE = """
-a | a $x | a & b | a && b & | a && cd x && b | cd "$x" && a && b | cd x > f; a; b | export X=1; a | X=1; a | set -e; a | . x; a | command cd x; a
+a | a $x | a & b | a && b & | a && cd x && b; c | a || cd x && b | cd "$x" && a && b | cd x > f; a; b | export X=1; a | X=1; a | set -e; a | . x; a | command cd x; a
 exit; a | exec a; b | trap a EXIT; b | shopt -s x; a | alias a=b; a | a; echo $? | a; echo $_ | a; b $$ | a; b ${PIPESTATUS[0]} | a; b $OLDPWD
 a ${x:=y}; b $x | a ${x?}; b | a $((x=1)); b $x | f() { a; }; f | if a; then b; fi; c | for x in a; do b; done; c | { a; b; }; c | $x a; b
-a && b <<E\nx\nE | 'cd' x; a; b; cd y; c | \\cd x; \\cd y; a | a; b; ulimit -n 1; c
+a && b <<E\nx\nE | \\cd x; \\cd y; a
 """.strip()
 
 

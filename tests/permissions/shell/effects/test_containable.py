@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -88,7 +91,6 @@ ASKS = {
     "/etc is outside the workspace": ("X=/etc make", "PATH=/usr/bin:/etc make"),
     "outward is outside the workspace": ("cat outward/pass*", "head *"),
     "outward/passwd is outside the workspace": ("cp out*/passwd x",),
-    "/etc/x is outside the workspace": ("make > /etc/x", "make >> /etc/x"),
     "../x is outside the workspace": ("make > ../x",),
     "/etc/passwd is outside the workspace": ("make < /etc/passwd",),
     "/tmp/run.sh lies outside the workspace": ("/tmp/run.sh",),
@@ -100,7 +102,16 @@ ASKS = {
     ),
     "git is called in a way that is not known": ("git -c core.x=y commit -m x", "command git commit -m x", "env git commit -m x"),
     "git gets words that only the shell knows": ('git commit -m "$x"',),
-    "git reset changes the repository": ("git reset --hard",),
+    "git reset changes the repository": ("git reset --merge",),
+    "git reset discards changes, and the repository does not tell which": ("git reset --hard",),
+    "/nowhere/x is outside the workspace": ("cp README.md /nowhere/x", "make > /nowhere/x", "cat /nowhere/x"),
+    "/etc/x is outside the workspace": ("tool /etc/x", "tool --file=/etc/x", "make > /etc/x", "make >> /etc/x"),
+    "/nowhere/../etc/x is outside the workspace": ("tool /nowhere/../etc/x",),
+    "//etc/x is outside the workspace": ("tool //etc/x",),
+    "/home/x is outside the workspace": ("tool /home/x",),
+    "/e*/x is outside the workspace": ("tool /e*/x",),
+    "../x.patch is outside the workspace": ("git apply ../x.patch",),
+    "git apply changes the repository": ("git apply --index x.patch", "git apply -3 x.patch", "git apply --unsafe-paths x.patch"),
 }  # fmt: skip
 
 
@@ -156,6 +167,9 @@ for f in src log.txt; do timeout 5 ./run.sh $f; done|x=$(git rev-parse HEAD); gi
 cat /usr/share/doc/x|openssl rand -hex 8|git log $(git rev-parse HEAD)|$X make|$(x)|eval "$x"|alias x=y; make|find . -exec sh -c 'x {}' \\;|hash -r
 for x in a b; do n=$(wc -l < log.txt); [ "$n" -gt 0 ] && echo "$n $x"; done|if [ -x a ]; then P=a; else P=b; fi; "$P" -m pytest|[ -d build ] && rm -r build
 find src -type f -exec sh -c 'head -1 "$1"' sh {} \\;|grep "a `x` (b" src|uv run python -c "for x in [1, 2]: print(f'{x} (a)')"|make && [ -f x ] && $X
+tool run //apps/api:lint|timeout 5 tool run //apps/api:lint|tool send x "/merge"|tool get --path=/api/v1/users|make >&1|make 2>&1
+git apply x.patch|git apply -R --check x.patch|git config --list|git config --get-regexp '^remote'|git config -l --show-origin
+git remote -v && git remote get-url --push origin
 """
 """Commands of which the sandbox holds whatever they do, also unseen."""
 GIT = """
@@ -388,3 +402,101 @@ def test_a_protected_file_may_be_named_where_its_content_stays_unseen(
     command: str, decision: str, workspace: Workspace
 ) -> None:
     assert decided(command, workspace).decision == decision
+
+
+def test_a_hard_reset_runs_if_undo_covers_what_it_replaces(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    git = partial(subprocess.run, cwd=work, check=True, capture_output=True)
+    work.mkdir()
+    for name, size in (("small", 9), ("large", 200)):
+        (work / name).write_bytes(b"x" * size)
+    for words in ("init -q", "add .", "-c user.name=x -c user.email=x@y commit -qm x"):
+        git(("git", *words.split()))
+    (work / ".git/hooks").mkdir(exist_ok=True)
+    for hook in (work / ".git/hooks").iterdir():
+        hook.unlink()
+    here = Workspace(work, (work,), tmp_path / "home", sandboxed=True, records=True, undo=COVER)
+    for command in ("git reset --hard", "git reset --hard HEAD", "git reset -q --hard HEAD~1"):
+        assert decided(command, here).records, command
+    (work / "small").write_text("other")
+    assert decided("git reset --hard", here).records
+    (work / "made").write_bytes(b"x" * 200)
+    assert decided("git reset --hard", here).records, "git does not track it"
+    assert decided("git reset --hard HEAD~1", here).why == "made is too large to be restored"
+    (work / "large").write_bytes(b"y" * 200)
+    assert decided("git reset --hard", here).why == "large is too large to be restored"
+    assert decided("git reset --hard", replace(here, undo=None)).decision == "ask"
+
+
+@each_row(
+    ("command", "decision"),
+    [
+        *((f"{each}", "allow") for each in (
+            "GIT_TRACE=1 git commit -m x", "GIT_EDITOR=true git rebase --continue", 'GIT_AUTHOR_NAME="A B" GIT_AUTHOR_EMAIL=a@b.c git commit -m x',
+            "set -e\ngit add -A\ngit commit -m x", "set -euo pipefail; git add -A && git commit -m x", "git commit -m x > out.log 2>&1",
+            "if git diff --quiet; then echo no; else git commit -am x; fi", "(cd src && git add . && git commit -m x)", "X=1; git add -A",
+            "git add README.md; cd src && make && ls", "git add -A; cd src; make; ls",
+        )),
+        *((f"{each}", "ask") for each in (
+            "HOME=x git commit -m x", "HOME=src; git commit -m x", "XDG_CONFIG_HOME=x git commit -m x", "GIT_DIR=x git commit -m x",
+            "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.hooksPath GIT_CONFIG_VALUE_0=x git commit -m x", "GIT_CONFIG_GLOBAL=x git commit -m x",
+            "PATH=src git commit -m x", "PATH=src; git commit -m x", "GIT_EDITOR=make git commit --amend", "GIT_EDITOR=./x git commit --amend",
+            "LD_PRELOAD=x git add a", "export GIT_DIR=x; git commit -m x", "git add -A > .git/refs/heads/main", "git commit -m x > .git/config",
+            "git commit -m x > ../x", "git commit -m x > AGENTS.md", "git commit -m x &", "if true; then git add -A; make; fi", "git add -A > $X",
+            "git() { make; }; git commit -m x", "set -a; git add -A", "set -- x; git add -A", 'git commit -m "$(make)"', "for GIT_DIR in x; do git add -A; done",
+            "GIT_TRACE=/etc/x git commit -m x", "cat <<EOF > x\n$(make)\nEOF\ngit add -A", "read GIT_DIR <<< x; git add -A", ": ${GIT_DIR:=x}; git add -A",
+            "printf -v GIT_DIR x; git add -A", "git add README.md && cd src && make; ls",
+        )),
+    ],
+)  # fmt: skip
+def test_git_records_beside_constructs_of_the_shell_that_change_nothing_for_it(
+    command: str, decision: str, workspace: Workspace
+) -> None:
+    assert decided(command, workspace).decision == decision
+
+
+@each_row(
+    ("command", "decision"),
+    [
+        *((f"{each}", "allow") for each in (
+            "mkdir -p src/{a/{b,c},d}/{e,f}", "mkdir -p lib/{d/{e,r,u},data/{x,m,r,s},p/{v,w}}", "tool '{a,b}'", "cp log.txt x{,.y}",
+            'tool send "a\tx"', "python3 -c 'x = 1\t# tab'", "tool -t '\uf49a x'",
+        )),
+        *((f"{each}", "ask") for each in (
+            "mkdir -p {.env,b}", "mkdir -p src/{a,.git}/x", "touch src/{a,{b,.env}}", "touch .e{nv,x}", "touch {a..z}", "cat {.e,b}nv",
+            "cat {a,.env{,.local}}", "cat a\u200bb", "cat .e\uf49anv", "tool '.env\t'", "tool .e\u200bnv",
+        )),
+    ],
+)  # fmt: skip
+def test_braces_and_odd_letters_are_judged_by_the_names_that_they_make(
+    command: str, decision: str, workspace: Workspace
+) -> None:
+    assert decided(command, workspace).decision == decision
+
+
+@each_row(
+    ("command", "decision"),
+    [
+        ("x=$(mktemp); make > $x; rm -f $x", "allow"),
+        ('x=$(mktemp -d "/tmp/a.XXXX"); rm -rf "$x"', "allow"),
+        ("x=$(mktemp -t a); rm $x", "allow"),
+        ("x=$(mktemp a.XXX); rm $x", "ask"),
+        ("x=$(mktemp -p . a.XXX); rm $x", "ask"),
+        ("x=$(mktemp /tmp/../a.XXX); rm $x", "ask"),
+        ("x=$(mktemp); x=src; rm -rf $x node_modules", "ask"),
+    ],
+)
+def test_what_mktemp_made_may_be_removed(command: str, decision: str, workspace: Workspace) -> None:
+    assert decided(command, tmp_shared(workspace)).decision == decision
+
+
+def test_settings_of_git_are_shown_unless_they_hold_credentials(workspace: Workspace) -> None:
+    config = workspace.cwd / ".git/config"
+    before = config.read_text()
+    for command in ("git config --list | grep user", "git config --get-regexp '^remote'"):
+        assert decided(command, workspace).decision == "allow"
+        config.write_text(f'{before}[remote "origin"]\n\turl = https://me:secret@git.example.org/a/b\n')
+        assert decided(command, workspace).decision == "ask"
+        config.write_text(before)
+    for command in ("git config --list --edit", "git config core.hooksPath x --list", "git config -l --file /etc/x"):
+        assert decided(command, workspace).decision == "ask"
