@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import field
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -30,6 +31,8 @@ def _pair(**options):
             note: str = field(default="", compare=False, repr=False)
             length: int = field(init=False, compare=False, repr=False)
             last: str = field(default="z", kw_only=True)
+            kind: ClassVar[str] = "point"
+            shapes: "ClassVar[int]" = 1
 
             def __post_init__(self):
                 object.__setattr__(self, "length", self.x + self.y)
@@ -64,6 +67,8 @@ def test_instances_are_made_compared_and_printed_as_by_the_standard_decorator(fr
     assert ours(1) != theirs(1)
     assert ours(1).names is not ours(1).names
     assert ours.__match_args__ == theirs.__match_args__
+    assert ours.__slots__ == theirs.__slots__
+    assert (ours.kind, ours(1).shapes) == (theirs.kind, theirs(1).shapes) == ("point", 1)
     assert dataclasses.replace(ours(1), y=5) == ours(1, 5)
 
 
@@ -136,6 +141,44 @@ def test_an_instance_has_all_its_fields_and_cannot_be_changed(cls):
         assert copy.copy(made) == pickle.loads(pickle.dumps(made)) == made
         with pytest.raises(dataclasses.FrozenInstanceError):
             made.one = 2
+
+
+@pytest.mark.parametrize("kw_only", [True, False])
+def test_the_standard_library_reads_the_fields_of_a_subclass_that_it_would_have_made(kw_only):
+    read = []
+    for decorate in (dataclass, dataclasses.dataclass):
+
+        @decorate(slots=True)
+        class Base:
+            a: int
+            b: int = 2
+
+        @decorate(slots=True, kw_only=kw_only)
+        class Derived(Base):
+            c: int = field(default=3, kw_only=False)
+            b: int = 5
+
+        one = Derived(1, b=7)
+        facts = [(each.name, each.type, each.default, each.init, each.kw_only) for each in dataclasses.fields(Derived)]
+        names = (Derived.__match_args__, Derived.__slots__, dataclasses.is_dataclass(Derived))
+        read.append((facts, names, dataclasses.asdict(one), dataclasses.replace(one, c=9).c))
+    assert read[0] == read[1]
+
+
+@pytest.mark.parametrize("slow", ["b: KW_ONLY", "b: 'InitVar[int]'"])
+def test_fields_that_only_the_standard_decorator_knows_are_refused_when_they_are_read(slow):
+    names = {"dataclass": dataclass, "KW_ONLY": dataclasses.KW_ONLY, "InitVar": dataclasses.InitVar}
+    exec(f"@dataclass(slots=True)\nclass C:\n    a: int\n    {slow}", names | {"__name__": "dataclasses"}, names)
+    with pytest.raises(TypeError, match="take the standard library's decorator"):
+        dataclasses.fields(names["C"])
+
+
+def test_a_default_that_all_instances_would_share_is_refused():
+    with pytest.raises(ValueError, match="the default of a is mutable"):
+
+        @dataclass(slots=True)
+        class Shared:
+            a: list[int] = []  # noqa: RUF012
 
 
 def test_a_class_keeps_the_methods_it_defines():
