@@ -128,6 +128,8 @@ _INFORMS = (
 """The beginning of a sentence that asks for an answer. A verb after a comma or colon in it orders nothing."""
 _ENGLISH = r"(?i)\b(?:the|this|that|these|with|and|it|from|what|why|how|should|please)\b"
 """Words that almost every longer English text has, and few texts in other languages."""
+_ENDING = 20_000
+"""Characters at the end of a reply in which its last sentence or paragraph is looked for."""
 _SHORT = 3
 """Maximum words of a text in ASCII letters that may be English without them."""
 _CODE = r"`|\w/\w|\w\.\w{1,4}\b|\w\(\)"
@@ -215,7 +217,7 @@ def announces(text: str, *, anywhere: bool = False) -> bool:
 
     With `anywhere`, return True if any sentence of its last paragraph announces one.
     """
-    plain = text.strip().rstrip("*_ ")
+    plain = text[-_ENDING:].strip().rstrip("*_ ")
     if not plain:
         return False
     paragraph = _last_said(plain) if anywhere else plain

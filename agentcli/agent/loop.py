@@ -211,7 +211,7 @@ async def _stream(turn: Turn) -> ReplyBuilder:
                     reply = replace(reply, usage=None)
                     conversation.allow_again()
                 reply = reply.add(step)
-                conversation.journal.stream(reply.so_far)
+                conversation.journal.stream(reply.unfinished)
                 match step:
                     case TextDelta() | ThinkingDelta() | CallDelta() | ReplyRestarted() | Noticed():
                         await emit(step)
@@ -222,7 +222,7 @@ async def _stream(turn: Turn) -> ReplyBuilder:
                         pass
     except (ModelError, LimitReached) as error:
         failure, reply = error, reply.joined()
-        conversation.journal.stream(reply.so_far)  # which would keep the pieces
+        conversation.journal.stream(reply.unfinished)  # which would keep the pieces
     except BaseException:
         _unseen(conversation.received(reply, None))
         raise

@@ -5,14 +5,14 @@ If a reply is incomplete, the model is reminded and asked again, until an error 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import AgentError, IncompleteReply, ModelError
 from agentcli.core.event import ReplyRestarted
-from agentcli.core.message import Message, Part, Stop, Text, Thinking, ToolCall, Usage
+from agentcli.core.message import Message, Part, Stop, Text, Thinking, ToolCall, UnfinishedText, Usage
 from agentcli.core.model import (
-    PIECE,
     EditsApplied,
     ModelSpec,
     PartDone,
@@ -25,6 +25,10 @@ from agentcli.core.model import (
 
 Tail = tuple["Tail | None", str]
 """Text as it arrives, each piece pointing to the previous one: adding a piece copies little."""
+PIECE = 1_000
+"""Characters up to which pieces of a streamed text are joined as they come, because short ones take more memory."""
+_BLOCK = 1 << 18
+"""Characters of a piece to which no other is joined."""
 BEGINS = ("<", "‹", "[", "{", "*** Begin Patch", "```tool_code", "Action:", "to=")
 """Texts of which every reply with a written call contains one: most replies are examined no further."""
 ENDS = (">", "]", "}", "`", "|")
@@ -69,11 +73,15 @@ class ReplyBuilder:
 
     def joined(self) -> ReplyBuilder:
         """Return the reply with its unfinished text in one piece: the pieces would be a second copy of it."""
-        return replace(self, tail=(None, _joined(self.tail))) if self.tail else self
+        return replace(self, tail=(None, "".join(_pieces(self.tail)))) if self.tail else self
+
+    def unfinished(self) -> Sequence[Part | UnfinishedText]:
+        """Return the parts like `so_far`, without a copy of the unfinished text."""
+        return (*self.parts, UnfinishedText(_pieces(self.tail))) if self.tail else self.parts
 
     def so_far(self) -> tuple[Part, ...]:
         """Return the parts if the stream ended now, including unfinished text."""
-        unfinished = _joined(self.tail)
+        unfinished = "".join(_pieces(self.tail))
         return (*self.parts, Text(unfinished)) if unfinished else self.parts
 
     @property
@@ -124,15 +132,20 @@ class ReplyBuilder:
 
 
 def _longer(tail: Tail | None, text: str) -> Tail:
-    return (tail[0], tail[1] + text) if tail and len(tail[1]) < PIECE else (tail, text)
+    if tail and len(tail[1]) < PIECE:
+        return tail[0], tail[1] + text
+    # Many small pieces would stay with the process: their memory is returned only together.
+    while tail and len(tail[1]) < _BLOCK and tail[0] and len(tail[0][1]) <= len(tail[1]):
+        tail = tail[0][0], tail[0][1] + tail[1]
+    return tail, text
 
 
-def _joined(tail: Tail | None) -> str:
+def _pieces(tail: Tail | None) -> Sequence[str]:
     pieces: list[str] = []
     while tail is not None:
         tail, piece = tail
         pieces.append(piece)
-    return "".join(reversed(pieces))
+    return pieces[::-1]
 
 
 def _has_content(part: Part) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.history import History
-from agentcli.core.message import Part
+from agentcli.core.message import Part, UnfinishedText
 from agentcli.core.record import Body, Record
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Journal(Protocol):
         """
         ...
 
-    def stream(self, parts: Callable[[], Sequence[Part]]) -> None:
+    def stream(self, parts: Callable[[], Sequence[Part | UnfinishedText]]) -> None:
         """Save a reply that is still arriving (`partial.json`); more than one call a second costs nothing.
 
         `parts` returns the parts so far. It is called only to save them, possibly later and from another thread.

@@ -152,6 +152,12 @@ def unreadable_call(call_id: str, name: str, text: str, why: str) -> ToolCall:
 
 
 Part = Text | Thinking | Image | File | ToolCall
+
+
+class UnfinishedText(tuple[str, ...]):
+    """A text that is still arriving, in pieces: it is saved so, because joining them would copy it."""
+
+
 P = TypeVar("P", bound="Part")
 
 

@@ -18,9 +18,6 @@ REPLY_TOKENS = 32_000
 SMALL_WINDOW = 10_000
 """Maximum tokens of a small window: the usual system prompt and tools take most of half of it."""
 
-PIECE = 1_000
-"""Characters up to which pieces of a streamed text are joined as they come, because short ones take more memory."""
-
 
 @dataclass(frozen=True, slots=True)
 class Prices:

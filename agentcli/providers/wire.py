@@ -10,6 +10,7 @@ import json
 import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence, Set
+from io import BytesIO
 from math import isfinite
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar, cast
@@ -18,7 +19,7 @@ from agentcli.context.inject import wrap
 from agentcli.core.codec.fields import is_deeper
 from agentcli.core.history import common
 from agentcli.core.message import File, ToolCall
-from agentcli.core.model import PIECE, Request, RequestMessage
+from agentcli.core.model import Request, RequestMessage
 
 DEEPEST = 200
 """Maximum nesting of an input. No tool needs more, and recursion fails on much deeper ones."""
@@ -111,14 +112,27 @@ def attachment(file: File) -> str:
     return wrap("file", file.text, path=file.path)
 
 
-class Pieces(list[str]):
-    """Text in pieces. Short ones are joined as they come: each would take fifty bytes more than its characters."""
+class Pieces:
+    """Text that arrives in pieces, in one buffer.
+
+    Each piece as an object would take fifty bytes more, and the process would keep their memory.
+    """
+
+    __slots__ = ("_buffer",)
+
+    def __init__(self) -> None:
+        self._buffer = BytesIO()
+
+    def __bool__(self) -> bool:
+        return self._buffer.tell() > 0
 
     def append(self, text: str) -> None:
-        if self and len(self[-1]) < PIECE:
-            self[-1] += text
-        else:
-            super().append(text)
+        """Add a piece."""
+        self._buffer.write(text.encode("utf-8", "surrogatepass"))
+
+    def text(self) -> str:
+        """Return the text so far."""
+        return self._buffer.getvalue().decode("utf-8", "surrogatepass")
 
 
 def sendable(text: str) -> str:
@@ -312,9 +326,11 @@ class BodyWriter:
         texts = [text for _, text in self._known.values()]
         if name in fields:
             return b"{%b}" % b",".join(texts)
-        begin = b",".join([*texts, b'"%b":[' % name.encode()])
-        items = b",".join([*map(written, head), *messages.texts(replaced)])
-        return b"".join((b"{", begin, items, b"]}"))
+        items = [*map(written, head), *messages.texts(replaced)]
+        # Joined once: a long conversation's body is copied no second time.
+        pieces = [b"{", *(each for text in texts for each in (text, b",")), b'"%b":[' % name.encode()]
+        pieces += [each for item in items for each in (item, b",")][:-1]
+        return b"".join([*pieces, b"]}"])
 
     def _field(self, field: str, value: Any) -> bytes:
         known = self._known.get(field)

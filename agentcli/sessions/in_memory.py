@@ -9,7 +9,7 @@ from pathlib import Path
 from agentcli.core.codec.encode import readable
 from agentcli.core.history import History, NeedsReplay, evolve, fold
 from agentcli.core.journal import Journal, Predecessor
-from agentcli.core.message import Message, Part
+from agentcli.core.message import Message, Part, UnfinishedText
 from agentcli.core.record import Body, Record, Undo
 from agentcli.core.text.passage import Entry, Mark, Needles, call_ids, folded, passages
 from agentcli.sessions.checkpoints.undo import lasting, paid
@@ -76,7 +76,7 @@ class MemorySession:
                 self.append(said_again)
         return record
 
-    def stream(self, parts: Callable[[], Sequence[Part]]) -> None:
+    def stream(self, parts: Callable[[], Sequence[Part | UnfinishedText]]) -> None:
         """Ignore a reply that is still arriving: it need not survive this process."""
 
     def keep_output(self, call_id: str, output: str | bytes, ending: str = ".txt") -> str:

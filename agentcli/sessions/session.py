@@ -15,7 +15,7 @@ from agentcli.core.codec.encode import encode, readable
 from agentcli.core.errors import StoreError
 from agentcli.core.history import History, NeedsReplay, evolve, fold
 from agentcli.core.journal import Predecessor
-from agentcli.core.message import Message, Part
+from agentcli.core.message import Message, Part, UnfinishedText
 from agentcli.core.on_demand import OnDemand
 from agentcli.core.record import Body, Record, Settings, Undo
 from agentcli.sessions.info import SessionInfo, encode_info, new_id, note, stamp
@@ -130,7 +130,7 @@ class Session:
                 self.append(said_again)
         return record
 
-    def stream(self, parts: Callable[[], Sequence[Part]]) -> None:
+    def stream(self, parts: Callable[[], Sequence[Part | UnfinishedText]]) -> None:
         """Save a reply that is still arriving; it is written at most once a second, including its last piece."""
         if self._writing().exists:
             self._partial.keep(self._info.records, parts)

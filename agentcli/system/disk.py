@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from agentcli.system import probe
@@ -74,8 +75,10 @@ class Disk:
 DISK = Disk()
 
 
-def write_file(disk: Disk, path: Path, data: bytes, *, durable: bool = True) -> None:
+def write_file(disk: Disk, path: Path, data: bytes | Iterable[bytes], *, durable: bool = True) -> None:
     """Write the whole file or nothing: a temporary file in the same folder, fsync, rename, fsync of the folder.
+
+    The data may come in pieces.
 
     Without `durable`, both fsyncs are skipped. Readers then see the old or the new file, but a power cut may restore
     the old one. Raises OSError; then the temporary file is removed, and the old file remains.
@@ -85,7 +88,7 @@ def write_file(disk: Disk, path: Path, data: bytes, *, durable: bool = True) -> 
         sync_folder(disk, path.parent)
 
 
-def put_file(disk: Disk, path: Path, data: bytes, *, durable: bool = True) -> None:
+def put_file(disk: Disk, path: Path, data: bytes | Iterable[bytes], *, durable: bool = True) -> None:
     """Write a file like `write_file`, without the fsync of the folder. Raises OSError.
 
     After a power cut, the file is complete, or missing if the folder was not synced.
@@ -138,10 +141,11 @@ def reason(error: OSError) -> str:
     return error.strerror or str(error)
 
 
-def _fill(disk: Disk, path: str | Path, data: bytes, durable: bool) -> None:
+def _fill(disk: Disk, path: str | Path, data: bytes | Iterable[bytes], durable: bool) -> None:
     file = disk.create(path)
     try:
-        _write_all(disk, file, memoryview(data))
+        for piece in (data,) if isinstance(data, bytes) else data:
+            _write_all(disk, file, memoryview(piece))
         if durable:
             disk.fsync(file)
     finally:

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.reply import CUT, EMPTY, MALFORMED, UNKNOWN, ReplyBuilder
+from agentcli.agent.reply import CUT, EMPTY, MALFORMED, PIECE, UNKNOWN, ReplyBuilder
 from agentcli.core.errors import AgentError
 from agentcli.core.event import TextDelta
 from agentcli.core.message import Text
-from agentcli.core.model import PIECE
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.agent.open_session import ended, messages, open_session, results, say_to
 from tests.agent.test_loop import reminders

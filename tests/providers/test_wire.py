@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import tracemalloc
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
-from agentcli.core.model import PIECE, Breakpoint, Request, RequestMessage, ToolSchema
+from agentcli.core.model import Breakpoint, Request, RequestMessage, ToolSchema
 from agentcli.providers.anthropic.request import to_wire
 from agentcli.providers.catalog import spec
 from agentcli.providers.google.request import Former, to_body
@@ -527,9 +528,15 @@ def test_a_count_that_is_none_counts_nothing(value: Any, number: int) -> None:
     assert tokens(value) == number
 
 
-def test_text_in_pieces_of_a_word_is_kept_in_few_strings() -> None:
-    pieces, words = Pieces(), [f"word{n} " for n in range(10_000)]
-    for word in words:
-        pieces.append(word)
-    assert "".join(pieces) == "".join(words)
-    assert len(pieces) <= len("".join(words)) / PIECE + 1
+@pytest.mark.parametrize("word", ["word", "wört", "語" * 3, "\ud83d", ""])
+def test_text_in_pieces_of_a_word_takes_little_more_than_its_bytes(word: str) -> None:
+    pieces, words = Pieces(), [f"{word}{n} " for n in range(10_000)]
+    assert not pieces
+    tracemalloc.start()
+    for each in words:
+        pieces.append(each)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    whole = "".join(words)
+    assert (pieces.text(), bool(pieces)) == (whole, True)
+    assert held < 1.3 * len(whole.encode("utf-8", "surrogatepass")) + 5_000

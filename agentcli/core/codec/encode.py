@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from io import BytesIO
 from typing import Any
 
 from agentcli.core.codec.decode import (
@@ -17,7 +18,18 @@ from agentcli.core.codec.decode import (
     usage_from_json,
 )
 from agentcli.core.codec.fields import as_declared, is_declared, is_deeper
-from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
+from agentcli.core.message import (
+    File,
+    Image,
+    Message,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UnfinishedText,
+    Usage,
+)
 from agentcli.core.record import (
     KINDS,
     SCHEMA,
@@ -51,6 +63,7 @@ __all__ = [
     "dump_line",
     "dumps",
     "encode",
+    "line_pieces",
     "loads",
     "part_from_json",
     "part_to_json",
@@ -90,6 +103,53 @@ def dump_line(value: Any) -> bytes:
         return (_to_ascii(value) + "\n").encode("ascii")
 
 
+LONG = 100_000
+"""Characters of a text from which it is encoded in pieces. Encoded whole, it is in memory four times."""
+_PIECE = 1 << 16
+
+
+def line_pieces(value: Any) -> Iterator[bytes]:
+    """Yield a value as one line of JSON in short pieces of UTF-8; lone surrogates survive as escapes."""
+    held: list[str] = []
+    size = 0
+    for text in _texts(value):
+        held.append(text)
+        size += len(text)
+        if size >= _PIECE:
+            yield _in_utf8(held)
+            held, size = [], 0
+    yield _in_utf8([*held, "\n"])
+
+
+def _in_utf8(texts: list[str]) -> bytes:
+    return "".join(texts).encode("utf-8", "backslashreplace")  # which writes a lone surrogate as JSON does
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield a value as compact JSON in short pieces."""
+    match value:
+        case UnfinishedText() | str():
+            yield '"'
+            for text in (value,) if isinstance(value, str) else value:
+                for start in range(0, len(text), _PIECE):
+                    yield _to_text(text[start : start + _PIECE])[1:-1]
+            yield '"'
+        case dict() if all(isinstance(name, str) for name in value):
+            yield "{"
+            for number, (name, each) in enumerate(value.items()):
+                yield f"{',' if number else ''}{_to_text(name)}:"
+                yield from _texts(each)
+            yield "}"
+        case list() | tuple():
+            yield "["
+            for number, each in enumerate(value):
+                yield "," if number else ""
+                yield from _texts(each)
+            yield "]"
+        case _:
+            yield _to_text(value)
+
+
 def encode(record: Record) -> bytes:
     """Return the bytes of a record file."""
     head: Json = {
@@ -100,12 +160,13 @@ def encode(record: Record) -> bytes:
         "kind": record.kind,
         "prev": record.prev,
     }
-    body = body_to_json(readable(record.body))
+    given = readable(record.body)
+    body = body_to_json(given)
     if isinstance(record.body, ToolResult):
         # In the file, the record's time and the call's span are both called `time`. The span contains the record's time
         # there.
         body["time"] = {**body["time"], "recorded": record.time}
-    return _written({**head, **body})
+    return _written({**head, **body}, isinstance(given, Message) and any(map(_is_long, given.parts)))
 
 
 def readable(body: Body) -> Body:
@@ -199,14 +260,28 @@ def usage_to_json(usage: Usage) -> Json:
     return {**counts, "tier": usage.tier} if usage.tier else counts
 
 
-def _written(raw: Json) -> bytes:
+def _is_long(part: Part) -> bool:
+    """Return True if a part has a text to be encoded in pieces."""
+    if isinstance(part, ToolCall):
+        return any(isinstance(value, str) and len(value) > LONG for value in part.input.values())
+    return len(part.data if isinstance(part, Image) else part.text) > LONG
+
+
+def _written(raw: Json, in_pieces: bool = False) -> bytes:
     """Return a record as a line. Values of extensions that JSON cannot express are written as text."""
     try:
-        line = dump_line(raw)
+        line = _gathered(raw) if in_pieces else dump_line(raw)
     except (TypeError, ValueError, RecursionError):
         return dump_line(_plain(raw, DEEPEST))
     may_be_deep = line.count(b"{") + line.count(b"[") > DEEPEST
     return dump_line(_plain(raw, DEEPEST)) if may_be_deep and is_deeper(raw, DEEPEST) else line
+
+
+def _gathered(raw: Json) -> bytes:
+    """Return the pieces of a line in one, which no second copy precedes: a buffer's content is the bytes themselves."""
+    buffer = BytesIO()
+    buffer.writelines(line_pieces(raw))
+    return buffer.getvalue()
 
 
 def _plain(value: Any, levels: int) -> Any:

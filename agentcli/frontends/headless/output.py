@@ -26,6 +26,8 @@ from agentcli.frontends.run.results import ResultBuilder, run_events
 from agentcli.permissions.unattended import NOBODY
 
 Format = Literal["text", "json", "stream-json"]
+_PIECE = 1 << 20
+"""Characters of one write."""
 
 
 @dataclass(slots=True)
@@ -106,7 +108,10 @@ class Headless:
     def _print(self, text: str, stream: TextIO) -> None:
         self._writing_since = time.monotonic()
         try:
-            stream.write(text + "\n")
+            # A stream encodes each write whole: of a long text, in one, it would make several copies.
+            for start in range(0, len(text), _PIECE):
+                stream.write(text[start : start + _PIECE])
+            stream.write("\n")
             stream.flush()
         finally:
             self._writing_since = None

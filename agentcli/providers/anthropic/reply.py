@@ -49,7 +49,7 @@ class _Block:
     """
 
     begun: Json
-    pieces: list[str] = field(default_factory=Pieces)
+    pieces: Pieces = field(default_factory=Pieces)
     signature: str = ""
     index: int | None = None
     server_id: Any = None
@@ -245,7 +245,7 @@ def _show(block: _Block, text: Any) -> Iterator[StreamEvent]:
 
 def _part(block: _Block) -> Part | None:
     """Return the part of a finished block; None for a call without a name."""
-    text = "".join(block.pieces)
+    text = block.pieces.text()
     match block.kind:
         case "text" if block.citations:
             return Text(text, meta={KIND: {"type": "text", "text": text, "citations": block.citations}})
@@ -267,7 +267,7 @@ def _part(block: _Block) -> Part | None:
 
 def _search_block(block: _Block) -> Json:
     """Return a block of the vendor's search in the form in which it must be sent back."""
-    text = "".join(block.pieces)
+    text = block.pieces.text()
     given = json.loads(text) if text else block.begun.get("input")
     return {**block.begun, "input": given} if block.kind == "server_tool_use" else block.begun
 

@@ -50,7 +50,7 @@ class Reply:
 
     def __init__(self, ids: Ids | None = None) -> None:
         self._ids = ids or Ids()
-        self._run: list[str] = Pieces()
+        self._run = Pieces()
         self._thought = False
         self._pending: list[Part | None] = []
         self._calls = False
@@ -159,7 +159,7 @@ class Reply:
 
     def _flush(self, meta: Meta | None = None) -> Iterator[StreamEvent]:
         """End the current run of text, if there is one; drop it if it is empty and unsigned."""
-        text, self._run = "".join(self._run), Pieces()
+        text, self._run = self._run.text(), Pieces()
         if not text and not meta:
             return
         part: Part = Thinking(text, "", meta) if self._thought else Text(text, meta=meta)

@@ -104,7 +104,7 @@ class _Call:
     server_id: Any
     call_id: str
     name: str = ""
-    pieces: list[str] = field(default_factory=Pieces)
+    pieces: Pieces = field(default_factory=Pieces)
     extra: Json = field(default_factory=dict)
 
 
@@ -118,7 +118,7 @@ class Reply:
     def __init__(self, ids: Ids | None = None) -> None:
         self._ids = ids or Ids()
         self._tags = ThinkTags()
-        self._run: list[str] = Pieces()
+        self._run = Pieces()
         self._source = ""
         self._details: list[Json] = []
         self._calls: list[_Call] = []
@@ -219,7 +219,7 @@ class Reply:
 
     def _flush(self) -> Iterator[StreamEvent]:
         """End the current run of text, if there is one. Reasoning details without a text are a thought, too."""
-        text, source, self._run = "".join(self._run), self._source, Pieces()
+        text, source, self._run = self._run.text(), self._source, Pieces()
         if text and source == "text":
             yield PartDone(Text(text))
             text = ""
@@ -252,7 +252,7 @@ class Reply:
         """Return the call; None without a name."""
         meta = {KIND: {"extra": sendable_json(call.extra)}} if call.extra else None
         ended = STOPS.get(self._finish) == "tool_use"
-        return call_of(call.call_id, call.name, "".join(call.pieces), meta, ended=ended)
+        return call_of(call.call_id, call.name, call.pieces.text(), meta, ended=ended)
 
     def _again(self, part: ToolCall) -> bool:
         made = next(each for each in self._calls if each.call_id == part.call_id)

@@ -44,7 +44,7 @@ class _Begun:
 
     call_id: str
     name: str
-    pieces: list[str] = field(default_factory=Pieces)
+    pieces: Pieces = field(default_factory=Pieces)
 
 
 class Reply:

@@ -15,14 +15,14 @@ import re
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 
-from agentcli.core.codec.encode import dumps, part_from_json, part_to_json
+from agentcli.core.codec.encode import line_pieces, part_from_json, part_to_json
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import SessionBusy
-from agentcli.core.message import Part
+from agentcli.core.message import Part, UnfinishedText
 from agentcli.core.record import SCHEMA, Record
 from agentcli.core.text.encodings import readable
 from agentcli.sessions.storage.records import RecordFolder, file_name
@@ -157,6 +157,9 @@ class Reply:
     parts: tuple[Part, ...]
 
 
+_SoFar = Sequence[Part | UnfinishedText]
+
+
 class Partial:
     """Saver of the streaming reply: at most once every `interval` seconds, and always its last piece."""
 
@@ -164,11 +167,11 @@ class Partial:
         self._path, self._disk, self._interval = path, disk, interval
         self._lock = threading.Lock()
         self._due = 0.0
-        self._reply: tuple[int, Callable[[], Sequence[Part]]] | None = None
+        self._reply: tuple[int, Callable[[], _SoFar]] | None = None
         self._timer: threading.Timer | None = None
         self._written = False
 
-    def keep(self, after: int, parts: Callable[[], Sequence[Part]]) -> None:
+    def keep(self, after: int, parts: Callable[[], _SoFar]) -> None:
         """Take a reply after the record `after`; write it if a save is due, else start a timer for it."""
         with self._lock:
             self._reply = after, parts
@@ -210,13 +213,13 @@ class Partial:
     def _write(self) -> None:
         self._stop_timer()
         pending, self._reply = self._reply, None
-        reply = Reply(pending[0], tuple(pending[1]())) if pending else None
-        if reply is None or not reply.parts:
+        parts = pending[1]() if pending else ()
+        if pending is None or not parts:
             return
         self._due = time.monotonic() + self._interval
         # A streaming reply that cannot be saved is not lost yet: if the disk still fails, its record reports it.
         with contextlib.suppress(OSError):
-            write_file(self._disk, self._path, _encode(reply))
+            write_file(self._disk, self._path, _encoded(pending[0], parts))
             self._written = True
 
     def _stop_timer(self) -> None:
@@ -235,9 +238,12 @@ def read_partial(path: Path) -> Reply | None:
         return None
 
 
-def _encode(reply: Reply) -> bytes:
-    raw = {"schema": SCHEMA, "after": reply.after, "parts": [part_to_json(part) for part in reply.parts]}
-    return (dumps(raw) + "\n").encode("utf-8")
+def _encoded(after: int, parts: _SoFar) -> bytes | Iterator[bytes]:
+    """Return a reply as JSON; in pieces, because a long one would be in memory several times."""
+    written = [
+        {"type": "text", "text": part} if isinstance(part, UnfinishedText) else part_to_json(part) for part in parts
+    ]
+    return line_pieces({"schema": SCHEMA, "after": after, "parts": written})
 
 
 def _part(raw: object) -> Part | None:

@@ -13,11 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentcli.core.codec.encode import (
+    LONG,
     Damaged,
     decode,
     dump_line,
     dumps,
     encode,
+    line_pieces,
     loads,
     part_from_json,
     part_to_json,
@@ -25,7 +27,18 @@ from agentcli.core.codec.encode import (
     usage_from_json,
     usage_to_json,
 )
-from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
+from agentcli.core.message import (
+    File,
+    Image,
+    Message,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UnfinishedText,
+    Usage,
+)
 from agentcli.core.record import (
     Body,
     Carry,
@@ -214,6 +227,27 @@ def test_a_part_has_what_says_something_and_comes_back(part: Part, raw: dict[str
 def test_text_that_is_no_unicode_is_written_in_ascii() -> None:
     assert (dumps({"a": "é"}), dump_line({"a": "é"})) == ('{"a":"é"}', '{"a":"é"}\n'.encode())
     assert (dumps(["é\ud800"]), dump_line(["é\ud800"])) == ('["\\u00e9\\ud800"]', b'["\\u00e9\\ud800"]\n')
+
+
+@pytest.mark.parametrize("word", ["plain ", 'a "quote"\n\t\\', "日本語", "half \ud83d", "\x00\x7f\u2028"])
+@pytest.mark.parametrize("make", [Text, Thinking, lambda text: ToolCall("c", "write", {"a": 1, "content": text})])
+def test_a_record_with_a_long_text_is_written_like_a_short_one(word: str, make: Callable[[str], Part]) -> None:
+    text = word * (2 * LONG // len(word))
+    record = Record(
+        1, "i", "t", "p", Message("assistant", (Text("short"), make(text)), 1, usage=Usage(1, 2), stop="end_turn")
+    )
+    written, parts = encode(record), json.loads(encode(Record(1, "i", "t", "p", Message("assistant", (make("x"),), 1))))
+    assert decode(written) == record
+    assert json.loads(written)["parts"][1] == json.loads(json.dumps(parts["parts"][0]).replace('"x"', json.dumps(text)))
+    if "\ud83d" not in word:
+        assert written == dump_line(json.loads(written))
+
+
+def test_an_unfinished_text_is_written_as_one_and_any_value_in_short_pieces() -> None:
+    value = {"a": [1, 2.5, None, True, {}, []], "ü": {"b": "c"}, "text": UnfinishedText(["one", " two", "x" * 200_000])}
+    pieces = list(line_pieces(value))
+    assert json.loads(b"".join(pieces)) == {**value, "text": "one two" + "x" * 200_000}
+    assert max(map(len, pieces)) < 140_000
 
 
 def test_a_compaction_carries_the_whole_state_and_the_summary_of_a_provider() -> None:
