@@ -205,16 +205,23 @@ async def event_data(body: AsyncIterator[bytes]) -> AsyncIterator[str]:
                 raise _endless()
             if pending.find(b"\n", seen) < 0:
                 continue
-            *lines, rest = bytes(pending).split(b"\n")
-            pending = bytearray(rest)
-            for line in lines:
-                line = line.removesuffix(b"\r")
+            # An event may be large: no copy of it outlives the next one.
+            whole = bytes(pending)
+            pending = bytearray()
+            lines = whole.split(b"\n")
+            del whole
+            pending += lines.pop()
+            lines.reverse()
+            while lines:
+                line = lines.pop().removesuffix(b"\r")
                 if line.startswith(b"data:"):
-                    data.append(line.removeprefix(b"data:").removeprefix(b" "))
+                    data.append(line[6 if line.startswith(b"data: ") else 5 :])
                     held += len(line)
                 elif not line and data:
-                    yield b"\n".join(data).decode()
+                    text = b"\n".join(data).decode()
                     data, held = [], 0
+                    yield text
+                    del text
     if data:
         yield b"\n".join(data).decode()
 
