@@ -62,20 +62,21 @@ codecs.register(_codec)
 class Limited(httpx2.AsyncByteStream):
     """Body of a response with a limit on its bytes, which it unpacks: a kilobyte may become a megabyte."""
 
-    def __init__(self, response: httpx2.Response) -> None:
+    def __init__(self, response: httpx2.Response, most: int = LONGEST) -> None:
         self._stream: Any = response.stream
+        self._most = most
         self._packed = response.headers.pop("Content-Encoding", "identity").lower()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         if self._packed not in ("gzip", "identity"):
             raise httpx2.StreamError(f"the response is in {self._packed}, which was not asked for")
-        left, unpacker = LONGEST, zlib.decompressobj(zlib.MAX_WBITS | 16)
+        left, unpacker = self._most, zlib.decompressobj(zlib.MAX_WBITS | 16)
         async with closing(aiter(self._stream)) as pieces:
             async for piece in pieces:
                 body = piece if self._packed == "identity" else _unpacked(unpacker, piece, left + 1)
                 left -= len(body)
                 if left < 0:
-                    raise httpx2.StreamError(TOO_MUCH)
+                    raise httpx2.StreamError(TOO_MUCH if self._most == LONGEST else f"more than {self._most:,} bytes")
                 yield body
 
     async def aclose(self) -> None:

@@ -24,12 +24,15 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import InputError
 from agentcli.core.streams import closing
 from agentcli.features.mcp.config import ServerDefinition
+from agentcli.features.mcp.lines import Limited
 from agentcli.features.mcp.values import not_connected_to
 from agentcli.system.locked_file import FileLock
 
 CALLBACK = "/callback"
 RENEWAL_SECONDS = 30.0
 """Seconds to wait for another process that renews the same login."""
+LOGIN_BYTES = 1_000_000
+"""Maximum bytes of an answer during a login: metadata, a registration or tokens, each a few kilobytes."""
 REDIRECTS = 5
 """Largest number of redirects to follow at a login."""
 _REQUEST = {
@@ -159,19 +162,28 @@ async def login(server: ServerDefinition, vault: Vault, page: LoginPage) -> bool
     """
     fresh = _Fresh()
     auth = provider(server, fresh, page)
-    headers = {**server.headers, "Accept": "application/json, text/event-stream"}
+    # The only packed form that `Limited` unpacks.
+    headers = {**server.headers, "Accept": "application/json, text/event-stream", "Accept-Encoding": "gzip"}
     method, body = ("GET", None) if server.transport.streams_only else ("POST", _REQUEST)
     try:
-        async with httpx2.AsyncClient(auth=auth, headers=headers, timeout=30.0) as client:
+        hooks = {"response": [_bound]}
+        async with httpx2.AsyncClient(auth=auth, headers=headers, timeout=30.0, event_hooks=hooks) as client:
             response = await _sent(client, client.build_request(method, server.url, json=body))
             if response.status_code in (401, 403):
                 raise InputError(f"The login failed: the server still answers {response.status_code}.")
     except httpx2.ConnectError as error:
         raise InputError(f"The login failed: {not_connected_to(str(error.request.url), error, 0)}.") from error
+    except httpx2.StreamError as error:
+        raise InputError(f"The login failed: the server sent {error}.") from error
     except (OAuthFlowError, httpx2.HTTPError) as error:
         raise InputError(f"The login failed: {error}") from error
     vault.write(fresh.text)
     return bool(fresh.text)
+
+
+async def _bound(response: httpx2.Response) -> None:
+    """Limit an answer: the SDK reads those of a login whole."""
+    response.stream = Limited(response, LOGIN_BYTES)
 
 
 class _Fresh:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gzip
 import json
 import socket
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -60,6 +64,44 @@ def test_a_login_at_a_server_that_cannot_be_reached_names_its_address() -> None:
         asyncio.run(login(away, Kept(), LoginPage("http://127.0.0.1/callback", nobody, nobody)))
     reached = f"can't reach it at http://{address} (Connection refused)"
     assert str(failed.value) == f"The login failed: {reached}; start it, or correct its address."
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_an_answer_without_end_fails_a_login_after_a_megabyte(packed: bool) -> None:
+    from agentcli.features.mcp.tokens import LoginPage, login
+
+    class Endless(BaseHTTPRequestHandler):
+        sent = 0
+
+        def do_POST(self) -> None:
+            self.send_response(401)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            for header in ["Content-Encoding"] * packed:
+                self.send_header(header, "gzip")
+            self.end_headers()
+            with contextlib.suppress(OSError):
+                while Endless.sent < 100_000_000:
+                    Endless.sent += self.wfile.write(gzip.compress(b" " * 10_000_000) if packed else b" " * 100_000)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    async def nobody(*_: object) -> str:
+        raise AssertionError("no browser is wanted")
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Endless) as http:
+        threading.Thread(target=http.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{http.server_address[1]}/mcp"
+        flooding = definition("web", {"url": url}, "test").servers["web"]
+        with pytest.raises(InputError, match="The login failed: the server sent more than 1,000,000 bytes"):
+            asyncio.run(login(flooding, Kept(), LoginPage("http://127.0.0.1/callback", nobody, nobody)))
+        http.shutdown()
+    assert Endless.sent < 50_000_000
 
 
 def test_a_login_holds_for_one_address_and_client() -> None:
