@@ -78,10 +78,10 @@ def test_a_container_is_asked_about_once(afar: Program) -> None:
     ]
     with afar.terminal("-m", script(afar, lines), "--mode", "auto", columns=120) as t:
         t.until("? keys")
-        t.send("go\r", until="1. Yes, and commands in the container web in this session")
+        t.send("go\r", until="1. Yes, and using the container web in this session")
         t.send("1", until="it removes folders there")
         t.send("n", until="do instead")
-        t.send("\r", until="1. Yes, and commands in the container db in this session")
+        t.send("\r", until="1. Yes, and using the container db in this session")
         t.send("2", until="All done.")
     asked = (afar.base / "docker.log").read_text().splitlines()
     assert asked == ["exec web ls", "exec web sh -c ls | wc -l", "exec db ls"]

@@ -32,6 +32,8 @@ from agentcli.permissions.rules import (
 )
 from agentcli.permissions.shell.effects.consequences import is_cautious
 from agentcli.permissions.shell.effects.prefixes import runs_code
+from agentcli.permissions.shell.programs.administration import BY_NUMBER
+from agentcli.permissions.shell.programs.forge import REVIEW_THREADS
 from agentcli.program.commands import Choice
 from agentcli.system.cells import expand, wrap
 
@@ -198,6 +200,8 @@ def covered(rule: str) -> str:
         return f"every tool of the server {safe_line(server[1])}"
     if parsed.tool == "read" and parsed.pattern.startswith("/"):
         return f"reading {_named_path(parsed.pattern.removesuffix('**'))}"
+    if named := _IN_WORDS.get(parsed.pattern):
+        return named
     command = parsed.pattern.removesuffix(" *")
     if parsed.tool != "bash" or not command or _WILD.search(command):
         return safe_line(rule)
@@ -212,15 +216,16 @@ def _place(pattern: str) -> str:
     kind = kind_of_place(pattern)
     name = safe_line(pattern.removeprefix(kind))
     if (kind, name) == (IN_CONTAINER, OWN_PROJECT):
-        return "commands in the containers of this project"
+        return "using the project's containers"
     told = {
         BY_SSH: f"reading {name} by ssh",
-        IN_CONTAINER: f"commands in the container {name}",
+        IN_CONTAINER: f"using the container {name}",
         READING_WITH: f"reading with {name}",
     }
     return told.get(kind, name)
 
 
+_IN_WORDS = {REVIEW_THREADS: "answering and resolving threads of reviews", BY_NUMBER: "`kill` of processes by number"}
 _SERVER = re.compile(r"mcp__(.+)__\*")
 _WILD, _ESCAPED = re.compile(r"(?<!\\)(?:\\\\)*\*"), re.compile(r"\\([*\\])")
 """A wildcard in a pattern, and an escaped character, which is not a wildcard."""

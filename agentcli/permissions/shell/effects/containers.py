@@ -21,6 +21,8 @@ _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 _FLAGS = re.compile(r"-[itdT]+|--(?:interactive|tty|detach|no-TTY)")
 _VALUED = ("-w", "--workdir", "-u", "--user", "-e", "--env", "--index", "-f", "--format")
 """Options of `exec` and `inspect` that give no more rights than the container has."""
+_AGAIN = ("start", "stop", "restart")
+"""Commands about a container as it was made."""
 
 
 def in_container(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Visit | None:
@@ -33,10 +35,9 @@ def in_container(words: Sequence[str], folders: Sequence[Path], workspace: Works
     else:
         arguments = arguments[arguments[:1] == ["container"] :]
         verb, *rest = arguments or [""]
-        place, inner = _named(rest) if verb in ("exec", "inspect") else ("", [])
+        place, inner = _named(rest) if verb in ("exec", "inspect", *_AGAIN) else ("", [])
         place = _copied(rest, folders, workspace) if verb == "cp" else place
-        inner = inner if verb == "exec" else []
-        place = "" if verb == "exec" and not inner else place
+        place = "" if bool(inner) != (verb == "exec") else place
     return Visit(f"{IN_CONTAINER}{place}", _loses(" ".join(inner)), arguments[:1] == ["cp"]) if place else None
 
 
@@ -44,7 +45,7 @@ def _of_project(arguments: Sequence[str], folders: Sequence[Path], workspace: Wo
     """Return the containers of a compose project as rules name them, and the command in one of them."""
     rest = after_compose_options(arguments)
     options = arguments[: len(arguments) - len(rest)]
-    if any(word.startswith(("-p", "--project-name")) for word in options):
+    if not rest or any(word.startswith(("-p", "--project-name")) for word in options):
         return "", []
     files = [word.partition("=")[2] or word for word in options if not word.startswith("-") or "=" in word]
     named = (judge_path(word, workspace, write=False, cwd=at) for word in (".", *files) for at in folders)
@@ -52,7 +53,9 @@ def _of_project(arguments: Sequence[str], folders: Sequence[Path], workspace: Wo
         return "", []
     if reads_service(("docker", "compose", *arguments)):
         return OWN_PROJECT, []
-    service, inner = _named(rest[1:]) if rest[:1] == ["exec"] else ("", [])
+    if rest[0] in _AGAIN:
+        return (OWN_PROJECT, []) if all(map(_NAME.fullmatch, rest[1:])) else ("", [])
+    service, inner = _named(rest[1:]) if rest[0] == "exec" else ("", [])
     return (OWN_PROJECT, inner) if service and inner else ("", [])
 
 

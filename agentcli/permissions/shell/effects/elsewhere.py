@@ -19,7 +19,7 @@ from agentcli.permissions.shell.effects.pushing import push_of
 from agentcli.permissions.shell.effects.taking import makes_no_links, takes_own
 from agentcli.permissions.shell.programs.administration import BY_NUMBER, name_ended, numbers_ended
 from agentcli.permissions.shell.programs.client_verbs import reads_with
-from agentcli.permissions.shell.programs.forge import files_told, forge_host, writes_forge
+from agentcli.permissions.shell.programs.forge import REVIEW_THREADS, files_told, forge_host, writes_forge
 from agentcli.permissions.shell.programs.known_programs import CLIENTS, word_set
 from agentcli.permissions.shell.programs.services import reads_here
 from agentcli.permissions.shell.syntax.file_names import meanings
@@ -204,7 +204,7 @@ def _told(host: str) -> str:
     name = host.removeprefix(kind)
     if kind != IN_CONTAINER:
         return name
-    return "the containers of this project" if name == OWN_PROJECT else f"the container {name}"
+    return "the project's containers" if name == OWN_PROJECT else f"the container {name}"
 
 
 def _ending(words: Sequence[str], workspace: Workspace) -> Elsewhere | None:
@@ -238,7 +238,8 @@ def _forge(command: Command, folders: tuple[Path, ...], workspace: Workspace, re
     takes = bool(files_told(command.words))
     if workspace.approves(pattern):
         return Elsewhere(acts=True, takes=takes)
-    why = f"gh uses the network: {pattern.removesuffix(' *')} is visible to others"
+    told = " ".join(command.words[:3]) if pattern == REVIEW_THREADS else pattern.removesuffix(" *")
+    why = f"gh uses the network: {told} is visible to others"
     return Elsewhere(True, why, pushes=(pattern,), takes=takes)
 
 

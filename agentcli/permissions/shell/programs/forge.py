@@ -73,6 +73,8 @@ def told_by(pattern: str, words: Sequence[str]) -> bool | None:
     return writes_forge(words) == pattern if told else None
 
 
+REVIEW_THREADS = "gh api graphql *ReviewThread*"
+"""Pattern of the rule for answering and resolving threads of reviews."""
 _TOLD = frozenset(
     f"{kind} {act}" for kind in ("pr", "issue") for act in word_set("create comment edit ready close reopen")
 )
@@ -97,7 +99,7 @@ def writes_forge(words: Sequence[str]) -> str:
 def _remarked(found: Found) -> str:
     """Return the pattern for a remark by a direct call: on one pull request or issue, or on threads of reviews."""
     if any(kind == "remark" and value.startswith("query=") for kind, value in found):
-        return "gh api graphql *ReviewThread*"
+        return REVIEW_THREADS
     thread = next((value for kind, value in found if kind == "thread"), "")
     return f"gh api {thread} *" if thread and any(kind == "said" for kind, _ in found) else ""
 

@@ -181,6 +181,14 @@ def test_an_answer_that_lasts_for_the_session_comes_first_where_it_saves_questio
     assert labels(host)[:2] == ["Yes, and box.example.org in this session", "Yes"]
     by_ssh = replace(host, grants=("network(ssh:box.example.org)",))
     assert labels(by_ssh)[:2] == ["Yes, and reading box.example.org by ssh in this session", "Yes"]
+    for rule, label in (
+        ("network(container:web)", "using the container web"),
+        ("network(container:./*)", "using the project's containers"),
+        ("network(reading:kubectl)", "reading with kubectl"),
+        ("bash(gh api graphql *ReviewThread*)", "answering and resolving threads of reviews"),
+        ("bash(kill *)", "`kill` of processes by number"),
+    ):
+        assert labels(replace(host, grants=(rule,)))[:2] == [f"Yes, and {label} in this session", "Yes"]
     assert labels(read)[:2] == ["Yes, and reading /home/me/.tool/ in this session", "Yes"]
     assert labels(push)[:2] == ["Yes", "Yes, and `git push origin main` in this session"]
     chosen = [question(each, None, LOOK).chosen for each in (folder, host)]

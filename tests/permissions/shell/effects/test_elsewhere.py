@@ -508,6 +508,8 @@ OF_CONTAINERS = parse_rules(allow=["network(container:web)", "network(container:
         ("podman exec -it -w /app -e A=1 web sh -c 'ls; ps aux | grep x' | head -3", "network(container:web)"),
         ("docker container exec -u root web rm -rf /tmp/a", "network(container:web)"),
         ("docker inspect -f '{{.State.Status}}' web", "network(container:web)"),
+        ("docker restart web && docker logs web", "network(container:web)"),
+        ("docker compose restart api worker", "network(container:./*)"),
         ("docker cp README.md web:/tmp/ && docker exec web cat /tmp/README.md", "network(container:web)"),
         ("docker cp web:/srv/report.txt . && wc -l report.txt", "network(container:web)"),
         ("cat README.md | docker exec -i web wc -l", "network(container:web)"),
@@ -552,7 +554,13 @@ def test_a_container_and_reading_with_a_client_are_asked_about_once(
             "docker -H tcp://evil.example exec web ls",
             "./docker exec web ls",
         ),
-        *("docker run --rm -v /:/host a ls", "docker run --privileged a", "docker start web", "docker rm -f web"),
+        *(
+            "docker run --rm -v /:/host a ls",
+            "docker run --privileged a",
+            "docker start other",
+            "docker rm -f web",
+            "docker restart -t 0 web",
+        ),
         *(
             "docker compose up -d",
             "docker compose run api ls",
