@@ -37,6 +37,8 @@ def in_container(words: Sequence[str], folders: Sequence[Path], workspace: Works
         verb, *rest = arguments or [""]
         place, inner = _named(rest) if verb in ("exec", "inspect", *_AGAIN) else ("", [])
         place = _copied(rest, folders, workspace) if verb == "cp" else place
+        shown = [word.rpartition("=")[2] for word in rest if "{{" in word]
+        place = "" if verb == "inspect" and (not shown or any(map(_ALL_OF_IT.search, shown))) else place
         place = "" if bool(inner) != (verb == "exec") else place
     return Visit(f"{IN_CONTAINER}{place}", _loses(" ".join(inner)), arguments[:1] == ["cp"]) if place else None
 
@@ -82,8 +84,19 @@ _DATA = re.compile(
 """Words with which a command empties a database."""
 
 
+_SECRETS = re.compile(
+    r"\b(?:printenv|environ|id_rsa|id_ed25519)\b|(?:^|[;&|(\s'])(?:env|set|export(?: -p)?)\s*(?:$|[|;&'])|/run/secrets"
+    r"|\.(?:env|pem|key|netrc|npmrc)\b|\.(?:ssh|aws)/|(?:SECRET|PASSWORD|PASSWD|TOKEN|PRIVATE_KEY|ACCESS_KEY|API_KEY)"
+)
+"""Words with which a command may show credentials of a container."""
+_ALL_OF_IT = re.compile(r"Env|\.Config\s*\}\}|(?:json\s+)?\.\s*\}\}")
+"""Parts of a format of `inspect` that show the environment."""
+
+
 def _loses(text: str) -> str:
-    """Return why a command in a container asks each time: it removes folders or data there; empty if it does not."""
+    """Return why a command in a container asks each time: it removes data there, or may show secrets; else empty."""
+    if _SECRETS.search(text):
+        return "it may show secrets there"
     if _DATA.search(text):
         return "it may remove data there"
     for found in _REMOVED.findall(text):
