@@ -234,10 +234,14 @@ class ApprovalGate:
             else:
                 self._allow_for(rule, term)
         offered = {decision.session, decision.always, *decision.prefixes, *decision.grants()}
-        chosen = [replace(parse_rule(rule, "session"), proposed=rule in offered) for rule in lasting]
+        programs = decision.programs() if answer.choice == "programs" else ()
+        chosen = [
+            replace(parse_rule(rule, "session"), proposed=rule in (programs or offered), whole=rule in programs)
+            for rule in lasting
+        ]
         self.rules += Rules(tuple(chosen))
         self.answered(chosen, True)
-        if chosen and answer.choice in ("always", "prefix"):
+        if chosen and answer.choice in ("always", "prefix", "programs"):
             self._save(chosen, answer.everywhere)
         if decision.edits and answer.choice == "session":
             self.allow_edits()
@@ -334,6 +338,7 @@ class ApprovalGate:
             always=decision.always,
             unsaved=decision.unsaved,
             prefixes=decision.prefixes if self.attended else (),
+            programs=decision.programs() if self.attended else (),
             boxes=decision.boxes() if self.attended else "",
             folders=folders,
             session="" if _rewrites(parts) else decision.session,
@@ -452,6 +457,8 @@ def _chosen_rules(decision: Decision, answer: ApprovalResponse) -> Sequence[str]
             return [rule for rule in [decision.always] if rule]
         case "prefix":
             return answer.rules or decision.prefixes
+        case "programs":
+            return answer.rules or decision.programs()
         case _:
             return ()
 

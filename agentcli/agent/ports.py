@@ -41,6 +41,8 @@ class ApprovalRequest:
     """The reason why no rule may be saved."""
     prefixes: tuple[str, ...] = ()
     """Wider rules that the choice "prefix" would save, one for each program of the command: `bash(npm run *)`."""
+    programs: tuple[str, ...] = ()
+    """Rules about whole programs that the choice "programs" would save: `bash(npm *)`, with any arguments."""
     boxes: str = ""
     """The rule for every command that the sandbox contains, saved with `prefix`. Empty if this call would still ask."""
     folders: tuple[Path, ...] = ()
@@ -63,19 +65,19 @@ class ApprovalRequest:
 class ApprovalResponse:
     """A person's decision about a call.
 
-    `once`, `session` and `always` (in this project) are about the call as it is, `prefix` about others like it, too.
-    `folder` allows it once and adds its folders to the workspace. With a `no`, `reason` goes to the model. `compact`
+    `once`, `session` and `always` (in this project) are about the call as it is. `prefix` and `programs` are about others
+    like it, too. `folder` allows it once and adds its folders to the workspace. With a `no`, `reason` goes to the model. `compact`
     approves a plan like `session`, and compacts the conversation before the plan is carried out.
 
     `all` allows this call once and all `others` of the question as shown. `input` replaces the call's input if the
     person edited the proposal.
     """
 
-    choice: Literal["once", "session", "always", "prefix", "folder", "all", "compact", "no"]
+    choice: Literal["once", "session", "always", "prefix", "programs", "folder", "all", "compact", "no"]
     reason: str = ""
     input: Mapping[str, Any] | None = None
     rules: tuple[str, ...] = ()
-    """With `prefix`, the rules to save instead of the offered ones; the person may have edited them."""
+    """With `prefix` or `programs`, the rules to save instead of the offered ones; the person may have edited them."""
     everywhere: bool = False
     """True to save the rules for every project, not only for this one."""
 

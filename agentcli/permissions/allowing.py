@@ -45,6 +45,7 @@ def allowing_rule(
     reads. `hosts` are rules about hosts. They cover a command that only reads from such a host, outside the sandbox.
     If a rule matches but does not cover the line, return the reason; None if none matches.
     """
+    rules = [rule for rule in rules if not rule.whole]
     for rule in rules:
         if rule.pattern in ("", "*") or rule.pattern == exact(line.text.strip()):
             return rule

@@ -1,6 +1,6 @@
-"""Rules about a program that runs any code: `python3 *`, `uv run python *`.
+"""Rules about a program that runs any code, `python3 *`, and about other whole programs, `git commit *`.
 
-Such a rule allows whatever its program can do. A line with such a program is therefore judged by its commands, even if
+A rule about any code allows whatever its program can do. A line with such a program is therefore judged by its commands, even if
 only their values are known. It may have scripts on standard input, variables, loops and redirections. Each of
 its other commands must only read, or have a rule of its own.
 """
@@ -23,16 +23,23 @@ from agentcli.permissions.shell.effects.containable import STREAMS, scripts_prob
 from agentcli.permissions.shell.effects.covered import why_uncovered
 from agentcli.permissions.shell.effects.harmless_values import harmless_assignments
 from agentcli.permissions.shell.effects.prefixes import runs_code, wider
+from agentcli.permissions.shell.effects.reaching import is_temporary
 from agentcli.permissions.shell.effects.reading import Reader
 from agentcli.permissions.shell.effects.starting import starts_another
-from agentcli.permissions.shell.programs.known_programs import MOVES, OPERANDS, bounded, uses_network, word_set
+from agentcli.permissions.shell.effects.whole_programs import (
+    inner_command,
+    may_write,
+    whole_program_of,
+    words_change_files,
+)
+from agentcli.permissions.shell.programs.known_programs import MOVES, bounded, uses_network, word_set
 from agentcli.permissions.shell.syntax.parse import (
-    PLAIN_WRAPPERS,
     UNKNOWN,
     Command,
     below,
     parser,
 )
+from agentcli.permissions.shell.syntax.values import BELOW
 from agentcli.permissions.shell.syntax.written_out import CHANGING as MEANING
 from agentcli.permissions.shell.syntax.written_out import FINDING
 
@@ -64,7 +71,7 @@ def allowing_code(rules: Sequence[Rule], line: CommandLine, reads: Sequence[Rule
     rule that a person wrote also covers a line of known words, with wrappers and redirections into the workspace.
     `reads` are rules about reading files.
     """
-    code = next(filter(_is_about_code, rules), None)
+    code = next((rule for rule in rules if rule.whole or _is_about_code(rule)), None)
     written = [rule for rule in rules if rule.pattern and not rule.proposed]
     if code is None and not (written and _is_simple(line)):
         return None
@@ -95,18 +102,30 @@ def offered_code(line: CommandLine, tool: str, rules: Sequence[Rule], reads: Seq
     return offers if allowing_code([*rules, *fresh], line, reads) else ()
 
 
+def offered_whole(line: CommandLine, tool: str, rules: Sequence[Rule], reads: Sequence[Rule]) -> tuple[str, ...]:
+    """Return the rules about whole programs for a line; empty if none may be offered.
+
+    If a command of the line can't have one, the rules of the others are offered. They last for other lines.
+    """
+    workspace = line.workspace
+    if workspace is None or line.protected or line.destroys:
+        return ()
+    found = _Judge(rules, line, reads)
+    asking = [run for run in found.runs() if run.words and not found.covers(run)]
+    whole = [whole_program_of(run.words, run.folders, workspace) for run in asking]
+    fresh = tuple(dict.fromkeys(one.pattern for one in whole if one is not None))
+    known = {rule.pattern for rule in rules if rule.whole}
+    offers = tuple(f"{tool}({pattern})" for pattern in fresh if pattern not in known)
+    return offers if 0 < len(offers) <= _MOST_PROGRAMS else ()
+
+
+_MOST_PROGRAMS = 5
+"""Maximum whole programs of one offer: nobody reads more names in a question."""
+
+
 def _other(run: Run) -> str:
     """Return the pattern of a rule for another command of such a line."""
     return "" if not run.words or any(UNKNOWN in word for word in run.words) else wider(run.words, bounded(run.words))
-
-
-def _inner(words: tuple[str, ...]) -> Sequence[str]:
-    """Return the command that a plain wrapper without options starts; any other command itself."""
-    while words and words[0] in PLAIN_WRAPPERS and len(words) > (first := 1 + OPERANDS.get(words[0], 0)):
-        if any(word.startswith("-") for word in words[1 : first + 1]):
-            return words
-        words = words[first:]
-    return words
 
 
 @dataclass(slots=True)
@@ -132,31 +151,60 @@ class _Judge:
         """Yield the commands to judge. Of `timeout 5 make` it is the inner one, of any other starter the outer one."""
         for run in self.line.followed or ():
             if not run.behind:
-                yield replace(run, words=tuple(_inner(run.words)))
+                yield replace(run, words=tuple(inner_command(run.words)))
 
     def covers(self, run: Run) -> bool:
         """Return True if a command may run: by a rule, or because it only reads."""
         workspace = self.line.workspace
         assert workspace is not None
-        if not all(judge_path(str(at), workspace, write=False).verdict == "free" for at in run.folders):
+        if not all(self._is_place(at) for at in run.folders):
             return False
         if any(FINDING.fullmatch(name) and name != "IFS" for name in run.env):
             return False
         written = [target for target in run.writes if not STREAMS.fullmatch(target) and not target.isdigit()]
         if not all(self._writable(target, run.folders) for target in written):
             return False
-        if (rule := self._by_code(run)) is not None:
+        if (rule := self._by_code(run) or self._by_whole(run)) is not None:
             self.used = rule
             return True
-        return self._by_rule(run) or (not written and self._reads(run))
+        if self._writes and words_change_files(run.words, run.folders, workspace):
+            return True
+        return self._by_rule(run) or ((self._writes or not written) and self._reads(run))
 
-    def _writable(self, target: str, folders: Sequence[Path]) -> bool:
+    @property
+    def _writes(self) -> bool:
+        """True if a rule about any code lasts: its program could write any file of the workspace."""
+        assert self.line.workspace is not None
+        place = (self.line.workspace.cwd,)
+        named = (rule.pattern.removesuffix(" *").split() for rule in self.rules if rule.whole)
+        whole = (whole_program_of([*words, "x"], place, self.line.workspace) for words in named)
+        return any(one is not None and one.code for one in whole) or any(map(_is_about_code, self.rules))
+
+    def _is_place(self, folder: Path) -> bool:
         workspace = self.line.workspace
         assert workspace is not None
-        known = UNKNOWN not in target and _PLAIN.fullmatch(target)
-        return bool(known) and all(
-            judge_path(target, workspace, write=True, cwd=at).verdict == "free" for at in folders
-        )
+        if judge_path(str(folder), workspace, write=False).verdict == "free":
+            return True
+        return self._writes and self._is_temporary(str(folder))
+
+    def _is_temporary(self, path: str) -> bool:
+        return self.line.workspace is not None and is_temporary(path, self.line.workspace)
+
+    def _writable(self, target: str, folders: Sequence[Path]) -> bool:
+        assert self.line.workspace is not None
+        return bool(_PLAIN.fullmatch(target)) and may_write(target, folders, self.line.workspace)
+
+    def _by_whole(self, run: Run) -> Rule | None:
+        """Return the rule about a whole program that covers a command."""
+        workspace = self.line.workspace
+        rules = [rule for rule in self.rules if rule.whole] if run.words else []
+        found = whole_program_of(run.words, run.folders, workspace) if rules and workspace is not None else None
+        if found is None or workspace is None:
+            return None
+        limited = run.env and not harmless_assignments(run.env, run.folders, workspace)
+        if not found.code and (limited or (found.exact and not all(map(self._is_plain, run.words)))):
+            return None
+        return next((rule for rule in rules if rule.pattern == found.pattern), None)
 
     def _by_code(self, run: Run) -> Rule | None:
         pattern = runs_code(run.words)
@@ -172,7 +220,7 @@ class _Judge:
         if not harmless_assignments(run.env, run.folders, workspace):
             return False
         for rule in self.rules:
-            if not rule.pattern or not command_pattern(rule.pattern).fullmatch(text):
+            if rule.whole or not rule.pattern or not command_pattern(rule.pattern).fullmatch(text):
                 continue
             if words[0] in CHANGING and changes_inside(words, run.folders, workspace):
                 return True
@@ -186,10 +234,12 @@ class _Judge:
         words = run.words
         if not words:
             return not run.writes
+        if words[0] == "cd" and len(words) == 2 and self._writes and self._is_temporary(words[1]):
+            return True
         if self.line.commands:
             each = zip(self.line.commands, self.line.readings, strict=True)
             return any(command.words == words and not reading.why for command, reading in each)
-        if words[0] in _QUIET or words[:2] == ("read", "-r"):
+        if words[0] in _QUIET or words[:2] == ("read", "-r") or _only_prints(words):
             return True
         if run.env or words[0] == "xargs" or not all(map(self._is_plain, words)):
             return False
@@ -208,7 +258,30 @@ class _Judge:
     def _is_plain(self, word: str) -> bool:
         """Return True if a word stands so in the line, or the shell does not take it apart."""
         written = {piece.text for part in self.line.parts for piece in part.words if piece.known}
-        return UNKNOWN not in word and (word in written or bool(_PLAIN.fullmatch(word)))
+        known = UNKNOWN not in word and BELOW not in word
+        return known and (word in written or bool(_PLAIN.fullmatch(word)) or self._quotes)
+
+    @property
+    def _quotes(self) -> bool:
+        """True if all variables and substitutions of the line stand in quotes, where the shell takes no value apart."""
+        root = parser().parse(self.line.text.encode("utf-8", "surrogatepass")).root_node
+        return all(_is_quoted(node) for node in below(root) if node.type in _EXPANDED)
+
+
+_EXPANDED = word_set("simple_expansion expansion command_substitution")
+
+
+def _is_quoted(node: Node) -> bool:
+    """Return True if a value stands in double quotes, or is assigned as a whole."""
+    above = node.parent
+    return above is not None and above.type in ("string", "variable_assignment")
+
+
+def _only_prints(words: Sequence[str]) -> bool:
+    """Return True for a builtin or program that only prints its words, or parts of them."""
+    if words[0] in ("basename", "dirname"):
+        return True
+    return words[0] == "printf" and len(words) > 1 and UNKNOWN not in words[1] and not words[1].startswith("-")
 
 
 def _readable(source: str, line: CommandLine) -> bool:
@@ -251,9 +324,16 @@ def _is_followed(line: CommandLine) -> bool:
     own = frozenset(_set_by(line.text))
     return (
         not any(MEANING.fullmatch(name) or name in line.workspace.env for name in own)
-        and {os.path.basename(part.words[0].text) for part in line.parts if part.words and part.words[0].known}
+        and _called_in(root)
         <= {os.path.basename(run.words[0]) for run in line.followed or () if run.words} | _DECLARING
     )
+
+
+def _called_in(root: Node) -> set[str]:
+    """Return the plain names of all commands in a syntax tree: none of them may be missed."""
+    names = (node for node in below(root) if node.type == "command_name")
+    texts = ((name.text or b"").decode("utf-8", "replace") for name in names)
+    return {os.path.basename(text) for text in texts if _PLAIN.fullmatch(text)}
 
 
 def _evaluates(node: Node) -> bool:

@@ -71,6 +71,8 @@ class Decision:
 
     widen: Callable[[], tuple[Path, ...]] = field(default=tuple, compare=False, repr=False)
     """Finds the folders that would answer the question if they were in the workspace."""
+    programs: Offers = field(default=tuple, compare=False, repr=False)
+    """Finds rules about whole programs, with any arguments; none if a sandbox contains commands."""
     grants: Offers = field(default=tuple, compare=False, repr=False)
     """Finds rules about hosts, pushes and reading that would answer the question for the session."""
     boxes: Callable[[], str] = field(default=str, compare=False, repr=False)
@@ -255,6 +257,8 @@ def _decided(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
         return Decision("ask", "deny rules", nature.obscure, unsaved=nature.obscure)
     if nature.line is not None and _everything(nature, mode) and (why := nature.line.reaches):
         return replace(_asked(mode, why, nature), rule="past the workspace")
+    if nature.allowed is not None and nature.allowed.whole and nature.line is not None and (why := nature.line.reaches):
+        return _asked(mode, why, nature)
     if nature.allowed:
         why = f"a rule from {nature.allowed.origin} allows it"
         return Decision("allow", f"allow {nature.allowed}", why, reads=bool(nature.harmless))
@@ -369,7 +373,7 @@ def _with_parts(nature: CallFacts) -> Offers:
 def _asked(mode: Mode, why: str, nature: CallFacts) -> Decision:
     session = nature.session or nature.always
     given = nature.always, nature.unsaved, _with_parts(nature), session, nature.edits_inside
-    return Decision("ask", f"mode {mode}", why, *given)
+    return Decision("ask", f"mode {mode}", why, *given, programs=nature.programs)
 
 
 def explain_lines(

@@ -79,6 +79,7 @@ class CallFacts:
     harmless: str = ""
     edits_inside: bool = False
     offers: Offers = tuple
+    programs: Offers = tuple
     session: str = ""
     line: CommandLine | None = None
     """Analysed line of a command."""
@@ -180,6 +181,7 @@ def _command_nature(
         always="" if line.unsaved else text,
         unsaved=line.unsaved,
         offers=_offers(line, tool, allow, [rule for rule in rules.allow if rule.tool in _readers(tools)]),
+        programs=_programs(line, tool, allow, [rule for rule in rules.allow if rule.tool in _readers(tools)]),
         session=text,
     )
     return _with_allowing(facts, given, allow, tools, rules.allow) if rules.allow else facts
@@ -243,6 +245,18 @@ def _offers(line: CommandLine, tool: str, allow: Sequence[Rule], reads: Sequence
         return offered(line, tool, allow, reads)
 
     return offers
+
+
+def _programs(line: CommandLine, tool: str, allow: Sequence[Rule], reads: Sequence[Rule]) -> Offers:
+    """Return the search for rules about whole programs, for commands that no sandbox contains."""
+
+    @cache
+    def programs() -> tuple[str, ...]:
+        from agentcli.permissions.any_code import offered_whole
+
+        return () if line.workspace is None or line.workspace.sandboxed else offered_whole(line, tool, allow, reads)
+
+    return programs
 
 
 def _denied_reading(

@@ -77,6 +77,8 @@ class Rule:
 
     A rule that a person wrote covers everything it matches.
     """
+    whole: bool = False
+    """True for a proposed rule about a whole program: it covers what `whole_programs.py` says of its program."""
 
     def __str__(self) -> str:
         return f"{self.tool}({self.pattern})" if self.pattern else self.tool
@@ -128,9 +130,9 @@ def parse_rule(text: str, origin: Origin = "config") -> Rule:
     return Rule(match[1].lower() if match[1].isalpha() else match[1], (match[2] or "").strip(), origin)
 
 
-def proposed_rules(allow: Iterable[str], origin: Origin = "session") -> Rules:
-    """Parse allow rules that agentcli proposed. Raise like `parse_rule`."""
-    return Rules(tuple(replace(parse_rule(text, origin), proposed=True) for text in allow))
+def proposed_rules(allow: Iterable[str], origin: Origin = "session", *, whole: bool = False) -> Rules:
+    """Parse allow rules that agentcli proposed, about whole programs or not. Raise like `parse_rule`."""
+    return Rules(tuple(replace(parse_rule(text, origin), proposed=True, whole=whole) for text in allow))
 
 
 def parse_rules(

@@ -44,10 +44,13 @@ class SavedRules:
         except ConfigError as error:
             return Rules(), str(error)
         rules = Rules()
-        written = {one["rule"] for one in known if one.get("written") is True and self._is(one, one.get("rule"))}
-        for text in self._texts(known):
+        for one in known:
+            text, written, whole = one.get("rule"), one.get("written") is True, one.get("whole") is True
+            if not isinstance(text, str) or not self._is(one, text):
+                continue
             try:
-                rules += Rules((replace(parse_rule(text, "your answers"), proposed=text not in written),))
+                rule = parse_rule(text, "your answers")
+                rules += Rules((replace(rule, proposed=not written, whole=whole and not written),))
             except AgentError as error:
                 return rules, f"{self.file}: {error}"
         return rules, ""
@@ -57,7 +60,9 @@ class SavedRules:
         return self._texts(_read(self.file))
 
     def add(self, rules: Sequence[Rule]) -> None:
-        """Save rules, each once, marking those that a person wrote.
+        """Save rules, each once, marking those that a person wrote and those about whole programs.
+
+        A rule about a whole program takes the place of a narrower one with the same text.
 
         Raises ConfigError for a file that others may write, StoreError if the disk refuses.
         """
@@ -65,11 +70,13 @@ class SavedRules:
 
         def entry(rule: Rule) -> dict[str, Any]:
             kept = {"rule": str(rule), "below": self._below, "since": now}
-            return kept if rule.proposed else kept | {"written": True}
+            return kept | ({"whole": True} if rule.whole else {} if rule.proposed else {"written": True})
 
         def added(known: _Saved) -> _Saved:
-            new = {str(rule): rule for rule in rules if str(rule) not in self._texts(known)}
-            return [*known, *map(entry, new.values())]
+            whole = {str(rule) for rule in rules if rule.whole}
+            kept = [one for one in known if not any(self._is(one, text) and _is_narrow(one) for text in whole)]
+            new = {str(rule): rule for rule in rules if str(rule) not in self._texts(kept)}
+            return [*kept, *map(entry, new.values())]
 
         self._change(added)
 
@@ -99,6 +106,10 @@ class SavedRules:
             return json.dumps({"schema": 1, "rules": change(known)}, indent=1, ensure_ascii=True) + "\n"
 
         update(self.file, changed)
+
+
+def _is_narrow(one: dict[str, Any]) -> bool:
+    return one.get("written") is not True and one.get("whole") is not True
 
 
 _OTHERWISE = "The rules saved for this project have no effect"

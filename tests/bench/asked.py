@@ -248,10 +248,14 @@ def _programs(session: Transcript) -> Iterator[str]:
             yield os.path.normpath(os.path.join(folder, name))
 
 
+_TEMPORARY = re.compile(r"(?<![\w/.])(?:/private/tmp|(?:/private)?/var/folders/\w+/\w+/T)(?![\w.-])")
+"""Names of the folder of temporary files on macOS."""
+
+
 def placed(recorded: Recorded, place: Place, workspace: Workspace) -> tuple[str, Workspace]:
     """Return the command with the folders of this machine, and the workspace with the folder that it ran in."""
     folder = place.here(recorded.folder.rstrip("/"))
-    command = re.sub(r"(?<![\w/.])/private/tmp(?![\w.-])", "/tmp", place.here(recorded.command))  # its name on macOS
+    command = _TEMPORARY.sub("/tmp", place.here(recorded.command))
     if not any(Path(folder).is_relative_to(root) for root in workspace.roots):
         return f"cd {folder} && {command}", workspace
     here = Path(folder)
@@ -375,12 +379,11 @@ def _asked(
         added += [folder for folder in folders if folder not in added]
         return f"ADDED {ask.why}"
     boxes = ask.boxes()
+    programs = () if boxes or ask.grants() else ask.programs()
     widest = ask.grants() or ((boxes,) if boxes else ask.prefixes or ((ask.always,) if ask.always else (ask.session,)))
-    fresh = proposed_rules(filter(None, widest))
-    known = {str(rule) for rule in rules.allow}
-    if any(str(rule) not in known for rule in fresh.allow):
-        kept[run.place.folder, mode, here.sandboxed] = rules + fresh
-    return f"{'' if boxes or ask.prefixes else 'NO PREFIX '}{ask.why}"
+    fresh = proposed_rules(filter(None, programs or widest), whole=bool(programs))
+    kept[run.place.folder, mode, here.sandboxed] = rules + Rules(tuple(set(fresh.allow) - set(rules.allow)))
+    return f"{'' if boxes or programs or ask.prefixes else 'NO PREFIX '}{ask.why}"
 
 
 def report(outcome: Outcome) -> Iterator[str]:

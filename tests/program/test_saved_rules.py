@@ -46,6 +46,16 @@ def test_a_path_counts_from_the_folder_in_which_it_was_approved(tmp_path: Path) 
     assert (texts(top), texts(below)) == ([], ["edit(./a.py)"])
 
 
+def test_a_rule_about_a_whole_program_takes_the_place_of_a_narrow_one(tmp_path: Path) -> None:
+    saved = SavedRules(tmp_path / "store", repository(tmp_path, "work"))
+    saved.add(proposed_rules(["bash(make *)", "bash(frob *)"]).allow)
+    saved.add(proposed_rules(["bash(make *)"], whole=True).allow)
+    assert {str(rule): rule.whole for rule in saved.rules()[0].allow} == {"bash(frob *)": False, "bash(make *)": True}
+    saved.add(proposed_rules(["bash(make *)"]).allow)
+    assert [rule.whole for rule in saved.rules()[0].allow] == [False, True]
+    assert all(rule.proposed for rule in saved.rules()[0].allow)
+
+
 def test_a_rule_is_removed_by_its_text(tmp_path: Path) -> None:
     saved = SavedRules(tmp_path / "store", repository(tmp_path, "work"))
     saved.add(parse_rules(["bash(a)", "bash(b)"]).allow)

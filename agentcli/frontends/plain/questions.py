@@ -66,6 +66,8 @@ class PlainAsking:
                     return ApprovalResponse("session")
                 case "6" | "w" if ask.prefixes and changed is None:
                     return ApprovalResponse("prefix")
+                case "10" | "p" if ask.programs and changed is None:
+                    return ApprovalResponse("programs")
                 case "9" | "s" if ask.boxes and changed is None:
                     return ApprovalResponse("prefix", rules=(ask.boxes,))
                 case "always" if always:
@@ -148,7 +150,7 @@ class PlainAsking:
                 (
                     ask.why,
                     f"No rule can be saved for it: {ask.unsaved}."
-                    if ask.unsaved and not (ask.boxes or ask.prefixes)
+                    if ask.unsaved and not (ask.boxes or ask.prefixes or ask.programs)
                     else "",
                 ),
             )
@@ -166,6 +168,7 @@ class PlainAsking:
         offers += ["4 no"] + ([f"5 all {len(ask.others) + 1} of this reply"] if ask.others else [])
         wider = f"6 always allow {proposal.wider(ask.prefixes)}"
         offers += [wider] if ask.prefixes and not changed else []
+        offers += [f"10 a{proposal.always_programs(ask)[1:]}"] if ask.programs and not changed else []
         offers += [f"9 a{proposal.BOXED[1:]}"] if ask.boxes and not changed else []
         offers += (
             [f"7 always allow {proposal.covered(always)} in every project"] if always and ask.kind != "diff" else []

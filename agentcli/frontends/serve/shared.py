@@ -340,7 +340,7 @@ def response_of(ask: ApprovalRequest, answer: Answer) -> ApprovalResponse | None
             return ApprovalResponse("prefix", rules=(ask.boxes,))
         case "everywhere":
             return ApprovalResponse("prefix", rules=(ask.always,), everywhere=True)
-        case "once" | "session" | "always" | "prefix" | "folder" | "all" | "compact" as choice:
+        case "once" | "session" | "always" | "prefix" | "programs" | "folder" | "all" | "compact" as choice:
             return ApprovalResponse(choice)
         case _:
             return ApprovalResponse("no", answer.reason)

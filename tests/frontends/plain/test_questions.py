@@ -106,6 +106,13 @@ def test_only_what_is_offered_is_taken_for_an_answer() -> None:
     assert person.said[-3:] == ["Please answer with one of the numbers."] * 3
 
 
+def test_whole_programs_are_offered_by_number_and_by_letter() -> None:
+    for word in ("10", "p"):
+        person = Person(word)
+        assert person.approve(replace(COMMAND, programs=("bash(frob *)",))).choice == "programs"
+        assert "10 always allow here `frob` with any arguments and code (whatever you can do)" in person.asked[0]
+
+
 def test_a_folder_is_offered_in_place_of_the_session() -> None:
     person = Person("2", "8")
     asked = replace(COMMAND, session="bash(make)", folders=(Path("/home/me/lib"),))

@@ -101,6 +101,8 @@ class Approving:
                 return await self._all(ask)
             case "prefix":
                 return await self._to_save(ask.prefixes, "Save this rule for this project?")
+            case "programs":
+                return ApprovalResponse("programs")
             case "boxed":
                 return await self._to_save([ask.boxes], "Save this rule for this project?")
             case "everywhere":

@@ -131,6 +131,7 @@ def question(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look
         "folder": Choice(f"Yes, and add {added(ask, look)} to this session", keys="f"),
         "always": Choice(always(ask)),
         "prefix": Choice(f"Always allow {wider(ask.prefixes)}", keys="w"),
+        "programs": Choice(always_programs(ask) if ask.programs else "", keys="p"),
         "boxed": Choice(BOXED, keys="s"),
         "everywhere": Choice("Always in every project…"),
         "no": Choice("No, tell it what to do instead", keys="n"),
@@ -180,6 +181,13 @@ def wider(rules: Sequence[str]) -> str:
     named = ", ".join(safe_line(parse_rule(rule).pattern.removesuffix(" *")) for rule in boxed)
     others = ", ".join(covered(rule) for rule in rules if rule not in boxed)
     return ", ".join(filter(None, (others and f"{others} in this project", named and f"{named} here (sandboxed)")))
+
+
+def always_programs(ask: ApprovalRequest) -> str:
+    """Return the label of the choice that saves rules about whole programs."""
+    from agentcli.permissions.shell.effects.whole_programs import meaning  # 10 ms, only for such a question
+
+    return f"Always allow here {safe_line(meaning([parse_rule(rule).pattern for rule in ask.programs]))}"
 
 
 def added(ask: ApprovalRequest, look: Look) -> str:
@@ -237,7 +245,8 @@ def answers(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> list[str
         "session": bool(ask.session or ask.always) and not ask.folders,
         "folder": bool(ask.folders),
         "always": bool(ask.always),
-        "prefix": bool(ask.prefixes),
+        "prefix": bool(ask.prefixes) and ask.prefixes != ask.programs,
+        "programs": bool(ask.programs),
         "boxed": bool(ask.boxes),
         "everywhere": bool(ask.always) and ask.kind != "diff",
     }

@@ -113,7 +113,7 @@ def removal_problem(
         return "removes what only the shell knows"
     if finds:
         operands = [word for word in operands[:1] if "/" in word or os.path.lexists(folders[0] / word)] or ["."]
-    removed = [path for word in operands for folder in folders for path in _matches(word, folder)]
+    removed = [path for word in operands for folder in folders for path in matches(word, folder)]
     if _too_large(workspace, workspace.undo):
         return "removes files, and the workspace is too large to be restored"
     return next(filter(None, (loss(path, workspace) for path in removed)), "")
@@ -232,7 +232,7 @@ def in_tmp(paths: Sequence[Path], workspace: Workspace) -> bool:
     return tmp is not None and all(path.startswith(f"{tmp}/") for path in known)
 
 
-def _matches(word: str, folder: Path) -> list[Path]:
+def matches(word: str, folder: Path) -> list[Path]:
     """Return the files that a word may mean; as in the shell, a pattern without a match means itself."""
     pattern = word.partition("{")[0] + "*" if "{" in word else word
     return [folder / found for found in glob.glob(pattern, root_dir=folder, include_hidden=True) or [word]]

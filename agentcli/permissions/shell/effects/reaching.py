@@ -304,6 +304,22 @@ def _is_ours(path: Path, workspace: Workspace, *, follows: bool, below: bool) ->
     return any(top in real.parents for top in tops) or (follows and not below and real in tops)
 
 
+def is_temporary(path: str, workspace: Workspace) -> bool:
+    """Return True if an absolute path, with links followed, is below a folder of temporary files.
+
+    Such a folder with the workspace or a home folder in it is none.
+    """
+    if not path.startswith("/") or ".." in path.split("/") or impossible(path):
+        return False
+    real, kept = resolved(path), (resolved(workspace.home), *workspace.resolved_roots, *map(resolved, workspace.own))
+    tops = [
+        top
+        for top in _temporary(workspace.env.get("TMPDIR", ""))
+        if not any(top in (one, *one.parents) for one in kept)
+    ]
+    return any(top in real.parents for top in tops)
+
+
 @lru_cache(maxsize=8)
 def _temporary(own: str) -> tuple[Path, ...]:
     tops = ["/tmp", "/var/tmp", "/dev/shm", tempfile.gettempdir(), *([own] if own.startswith("/") else [])]

@@ -160,6 +160,12 @@ def test_only_choices_that_can_be_chosen_are_listed() -> None:
         "Always allow `make …` in this project", "Always in every project…",
         "No, tell it what to do instead",
     ]  # fmt: skip
+    whole = replace(ruled, programs=("bash(make *)", "bash(git *)"))
+    assert labels(whole)[4] == (
+        "Always allow here `git` but not pushes, nor what discards or deletes; "
+        "`make` with any arguments and code (whatever you can do)"
+    )
+    assert "prefix" not in answers(replace(whole, programs=whole.prefixes), None)
     server = replace(OTHER, always="mcp__time__now", prefixes=("mcp__time__*",))
     assert "Always allow every tool of the server time in this project" in labels(server)
     boxed = replace(COMMAND, session="bash(x)", prefixes=("sandbox(python3 *)", "sandbox(git stash *)"))

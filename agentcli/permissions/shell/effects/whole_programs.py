@@ -1,0 +1,350 @@
+"""Rules about a whole program: `pnpm *`, `docker exec *`, `git commit *`, `rm *`.
+
+Such a rule lasts for all arguments, in lines of every form. What it covers depends on what the program can do:
+
+- any code (task runners, package managers, containers, unknown programs): everything, but not what others would get
+- git, and clients of services: one of their commands, without words that force, discard or delete
+- commands about files: only files in the workspace and temporary ones
+
+Programs that only start others, act as another user or on the machine, or send what they are given have none.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from agentcli.core.dataclass import dataclass, replace
+from agentcli.permissions.paths import UndoCover, Workspace, judge_path
+from agentcli.permissions.shell.effects.changes import CHANGING, changes_inside, loss, matches
+from agentcli.permissions.shell.effects.git_repositories import git_placed, replaces_files
+from agentcli.permissions.shell.effects.prefixes import runs_code
+from agentcli.permissions.shell.effects.reaching import is_temporary
+from agentcli.permissions.shell.effects.starting import starts_another
+from agentcli.permissions.shell.programs.administration import RIGHTS, administers
+from agentcli.permissions.shell.programs.known_programs import (
+    BUILTINS,
+    EVALUATING,
+    FETCHING,
+    MARKS,
+    NETWORK,
+    OPERANDS,
+    ORDINARY,
+    SHELLS,
+    WRAPPERS,
+    is_interpreter,
+    word_set,
+)
+from agentcli.permissions.shell.programs.option_grammar import Shape, fit
+from agentcli.permissions.shell.programs.readers import READERS
+from agentcli.permissions.shell.syntax.parse import PLAIN_WRAPPERS, UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The rule about a whole program that covers a command."""
+
+    pattern: str
+    code: bool = False
+    """True if the program can run any code: then its rule covers whatever its line could do."""
+    exact: bool = False
+    """True if it covers only words that the shell does not take apart."""
+
+
+def whole_program_of(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Whole | None:
+    """Return the rule about a whole program that covers a command in all of these folders; None if none may."""
+    if not words or UNKNOWN in words[0] or not _NAME.fullmatch(words[0]):
+        return None
+    name = os.path.basename(words[0])
+    if words[0] in ("source", "."):
+        return _sourced(words, folders, workspace)
+    if name == "git":
+        return _git(words, folders, workspace)
+    if name in _FILES:
+        return _of_files(words, folders, workspace)
+    if name in _FORGES:
+        return _forge(words)
+    if name in _ENGINES:
+        return _engine(words)
+    if name in NETWORK - _PACKAGES:
+        return _service(words)
+    return _any_code(words, workspace)
+
+
+_NAME = re.compile(r"[\w.~/+-]+")
+_VERB = re.compile(r"[a-z][a-z0-9-]*")
+_STARTING_ANY = (WRAPPERS | SHELLS | BUILTINS | EVALUATING | RIGHTS) - word_set(
+    "mise asdf npx bunx uvx pipx pnpx direnv tmux xvfb-run"
+)
+"""Programs that are other programs' names or rights: a rule about them would be one about everything."""
+_PACKAGES = word_set("pip pip3 gem")
+_ALONE = word_set(
+    "dd shred srm wipe mkfs kill killall pkill crontab at batch truncate install patch rsync less more man"
+)
+"""Programs that are approved each time: they end what others started, or keep nothing of what they replace."""
+_OTHERS_SEE = word_set("""
+publish unpublish deprecate undeprecate owner access token login logout adduser dist-tag team yank star unstar profile hook trust push
+""")
+"""Commands of package managers that change what others get, or a person's account."""
+_REMOVING = re.compile(
+    r"(?:delete|destroy|remove|purge|drop|terminate|uninstall|prune|archive|transfer|rm|rmi|rb|reset|revoke|rollback|down|drain|cordon|unlink)"
+    r"(?:-.*|s)?"
+)
+"""Verbs with which a client of a service removes what nobody can restore here."""
+
+
+def meaning(patterns: Sequence[str]) -> str:
+    """Return what rules about whole programs allow, in a person's words."""
+    code = [pattern.removesuffix(" *") for pattern in patterns if not _limit(pattern)]
+    said = [f"`{pattern.removesuffix(' *')}` {_limit(pattern)}" for pattern in patterns if _limit(pattern)]
+    if code:
+        said.append(f"{', '.join(f'`{one}`' for one in code)} with any arguments and code (whatever you can do)")
+    return "; ".join(said)
+
+
+def _limit(pattern: str) -> str:
+    """Return what a rule about a program with limits allows; empty for one that can run any code."""
+    name, *more = pattern.split(" ")
+    if pattern == "git push *":
+        return "but not forced"
+    if name == "git":
+        return "but not pushes, nor what discards or deletes"
+    if name in _FORGES:
+        return "but not what deletes (others see what it changes)"
+    if name in _FILES:
+        return "in the workspace and temporary files"
+    return "with any arguments, but not what deletes" if name in _SERVICES and more else ""
+
+
+def _sourced(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Whole | None:
+    """Return the rule about a script of the workspace that the shell itself runs."""
+    if len(words) != 2 or not _NAME.fullmatch(words[1]):
+        return None
+    inside = all(judge_path(words[1], workspace, write=False, cwd=folder).verdict == "free" for folder in folders)
+    return Whole(f"{words[0]} {words[1]} *", code=True) if inside else None
+
+
+def words_change_files(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> bool:
+    """Return True for a command that only makes, copies or moves files in the workspace, or temporary ones."""
+    if not words or words[0] not in ("mkdir", "touch", "cp", "mv"):
+        return False
+    return _of_files(words, folders, workspace) is not None
+
+
+def _any_code(words: Sequence[str], workspace: Workspace) -> Whole | None:
+    """Return the rule about a program that may run any code, or of which nothing is known."""
+    if pattern := runs_code(words):
+        return Whole(pattern, code=True)
+    name = os.path.basename(words[0])
+    if name in _STARTING_ANY | _ALONE or name in MARKS or _only_reads(name):
+        return None
+    if administers(name, words[1:], workspace) or administers(name, ("x",), workspace):
+        return None
+    verbs = [word for word in words[1:] if not word.startswith("-")][:2]
+    if name in FETCHING and not _OTHERS_SEE.isdisjoint(verbs):
+        return None
+    return Whole(f"{words[0]} *", code=True)
+
+
+def _only_reads(name: str) -> bool:
+    """Return True for a program whose purpose is to read: a rule about any code would say too much."""
+    shapes = READERS.get(name, ())
+    by_exception = all(shape.needs or shape.operands.startswith("=") for shape in shapes)
+    return (
+        bool(shapes) and not by_exception and name not in ORDINARY and name not in FETCHING and not is_interpreter(name)
+    )
+
+
+def _engine(words: Sequence[str]) -> Whole | None:
+    """Return the rule about a command of a container engine: its containers run any code."""
+    verb = words[1] if len(words) > 1 else ""
+    named = [word for word in words[2:] if not word.startswith("-")][:1]
+    removes = any(map(_REMOVING.fullmatch, (verb, *named))) and verb not in ("exec", "cp", "run")
+    volumes = verb == "compose" and not {"down", "rm", "-v", "--volumes"}.isdisjoint(words[2:])
+    if removes or volumes or not _VERB.fullmatch(verb) or verb in _OTHERS_SEE:
+        return None
+    return Whole(f"{words[0]} *", code=True)
+
+
+def _service(words: Sequence[str]) -> Whole | None:
+    """Return the rule about a command of a client of a service, such as `kubectl get *`."""
+    verb = words[1] if len(words) > 1 else ""
+    if words[0] not in _SERVICES or not _VERB.fullmatch(verb) or any(UNKNOWN in word for word in words):
+        return None
+    return None if any(map(_REMOVING.fullmatch, words[1:])) else Whole(f"{words[0]} {verb} *", exact=True)
+
+
+_SERVICES = word_set("hub aws gcloud az doctl heroku vercel netlify fly kubectl helm terraform twine")
+_FORGES = word_set("gh glab")
+_ENGINES = word_set("docker podman")
+_ACCOUNT = word_set("auth secret variable ssh-key gpg-key config alias extension codespace api")
+"""Nouns of a forge's client that are about keys, or start programs."""
+
+
+def _forge(words: Sequence[str]) -> Whole | None:
+    """Return the rule about a forge, `gh *`, or about another repository there, `gh --repo X *`."""
+    noun, verb = [*words[1:3], "", ""][:2]
+    if noun == "api":
+        return _called(words)
+    if (
+        noun in _ACCOUNT
+        or UNKNOWN in noun
+        or not _VERB.fullmatch(noun)
+        or not _VERB.fullmatch(verb)
+        or _REMOVING.fullmatch(verb)
+    ):
+        return None
+    if any(word.startswith(("--delete", "--admin", "--visibility")) and word != "--delete-branch" for word in words):
+        return None
+    elsewhere = [after for word, after in zip(words, [*words[1:], ""], strict=True) if word in ("-R", "--repo")]
+    elsewhere += [word.partition("=")[2] for word in words if word.startswith("--repo=")]
+    elsewhere += [word[2:] for word in words if word.startswith("-R") and len(word) > 2]
+    if any(not _REPOSITORY.fullmatch(value) for value in elsewhere):
+        return None
+    return Whole(" ".join((words[0], *(f"--repo {value}" for value in elsewhere[:1]), "*")))
+
+
+_REPOSITORY = re.compile(r"[\w.-]+(?:/[\w.-]+)+")
+
+
+def _called(words: Sequence[str]) -> Whole | None:
+    """Return the rule about requests that only read from a forge's interface."""
+    if any(UNKNOWN in word for word in words):
+        return None
+    sends = any(
+        word.startswith(("-f", "-F", "--field", "--raw-field", "--input"))
+        or (before in ("-X", "--method") and word != "GET")
+        for before, word in zip(("", *words), words, strict=False)
+    )
+    joined = any(re.match(r"-X.|--method=", word) and not re.fullmatch(r"-XGET|--method=GET", word) for word in words)
+    return None if sends or joined else Whole(f"{words[0]} *", exact=True)
+
+
+_KEEPING = word_set(
+    "add commit merge cherry-pick revert rebase fetch pull ls-remote clone stash mv am apply init worktree"
+)
+"""Commands of git of which the repository keeps what they replace."""
+_ANY_WORDS = word_set("add commit")
+"""Those of them that do no more with whatever words."""
+_CHOOSING = word_set("push checkout switch branch tag restore reset rm")
+_FORCING = re.compile(
+    r"--(?:force.*|mirror|delete|prune|hard|merge|keep|discard-changes|worktree|move|exec.*|interactive|patch|ours|theirs)"
+    r"|-[a-zA-Z]*[fdDMWxi][a-zA-Z]*|[+:].+|drop|clear|remove|prune|--"
+)
+_ADDRESS = re.compile(r"://|@.*:|^[./~]|::")
+
+
+def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Whole | None:
+    """Return the rule about one of git's commands; it covers nothing that forces, discards or deletes."""
+    placed = git_placed(words, folders)
+    if placed is None or len(placed[0]) < 2 or any(word.startswith("~") for word in words[: -len(placed[0]) + 1]):
+        return None
+    (_, verb, *rest), places = placed
+    if any(judge_path(str(place), workspace, write=False).verdict != "free" for place in places):
+        return None
+    if verb not in _KEEPING | _CHOOSING or any(workspace.git(place).danger for place in places):
+        return None
+    pattern = "git push *" if verb == "push" else "git *"
+    known = not any(UNKNOWN in word for word in rest)
+    if starts_another(f"git {verb} *", ("git", verb, *rest), places, workspace):
+        return None
+    if verb in _ANY_WORDS:
+        return Whole(pattern)
+    options = [word for word in rest if word not in _MERGED.get(verb, ())]
+    if not known or any(map(_FORCING.fullmatch, options)) or (verb == "push" and any(map(_ADDRESS.search, rest))):
+        return None
+    if verb in ("checkout", "restore") and replaces_files(("git", verb, *rest)) and not {"--staged", "-S"} & set(rest):
+        return None
+    if verb == "checkout" and _names_file(rest, places):
+        return None
+    return Whole(pattern, exact=True)
+
+
+_MERGED: dict[str, tuple[str, ...]] = {
+    "fetch": ("--prune", "-p", "--force"),
+    "pull": ("--prune",),
+    "worktree": ("prune", "-d", "--detach"),
+    "checkout": ("--detach",),
+    "switch": ("--detach", "-d"),
+    "stash": ("-m",),
+    "tag": ("-m",),
+}
+"""Words that force or delete nothing with these commands."""
+
+
+def _names_file(words: Sequence[str], places: Sequence[Path]) -> bool:
+    """Return True if a word of `git checkout` may be a file, which it would replace."""
+    return any(os.path.lexists(place / word) for word in words if not word.startswith("-") for place in places)
+
+
+_PLAIN_FILES: dict[str, tuple[Shape, ...]] = {
+    "rm": (Shape("-rRfvd --recursive --force --verbose --dir", "path path*"),),
+    "unlink": (Shape("", "path"),),
+    "tee": (Shape("-a --append", "path path*"),),
+    "ln": (Shape("-sfnvrT --symbolic --force --no-dereference --verbose --relative", "path path"),),
+}
+_FILES = _PLAIN_FILES.keys() | CHANGING.keys()
+
+
+def _of_files(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Whole | None:
+    """Return the rule about a command that changes only files that it names, in the workspace or temporary ones."""
+    name, *arguments = words
+    if any(UNKNOWN in word for word in words):
+        return None
+    pattern = f"{name} -i *" if name == "sed" else f"{name} *"
+    if name in CHANGING and changes_inside(words, folders, workspace):
+        return Whole(pattern, exact=True)
+    fitting = fit((*_PLAIN_FILES.get(name, ()), *CHANGING.get(name, ())), arguments)
+    if isinstance(fitting, str) or (name == "sed" and not any(word.startswith("-i") for word in arguments)):
+        return None
+    paths = [value for kind, value in fitting[1] if kind == "path"]
+    removes = name in ("rm", "unlink")
+    if removes:
+        paths = [str(path) for word in paths for folder in folders for path in matches(word, folder)]
+    if not paths or not all(may_write(path, folders, workspace) for path in paths):
+        return None
+    lost = removes and any(_is_lost(Path(path), workspace) for path in paths)
+    return None if lost else Whole(pattern, exact=True)
+
+
+_ANY_SIZE = UndoCover(sys.maxsize, sys.maxsize)
+
+
+def _is_lost(path: Path, workspace: Workspace) -> bool:
+    """Return True if a path holds what undo could not restore: without undo, only what is protected counts."""
+    undone = workspace if workspace.undo is not None else replace(workspace, undo=_ANY_SIZE)
+    return not is_temporary(str(path), workspace) and bool(loss(path, undone))
+
+
+def may_write(path: str, folders: Sequence[Path], workspace: Workspace) -> bool:
+    """Return True if a path is a temporary file or a free one in the workspace, seen from each of these folders."""
+    if UNKNOWN in path or not _WRITABLE.fullmatch(path):
+        return False
+    if is_temporary(path, workspace):
+        return judge_path(path, workspace, write=True).verdict in ("free", "outside")
+    return all(
+        judge_path(path, workspace, write=True, cwd=at).verdict == "free" or _in_temporary(path, at, workspace)
+        for at in folders
+    )
+
+
+def _in_temporary(path: str, folder: Path, workspace: Workspace) -> bool:
+    return (
+        ".." not in path.split("/") and not path.startswith(("/", "~")) and is_temporary(f"{folder}/{path}", workspace)
+    )
+
+
+_WRITABLE = re.compile(r"[\w./@%+,:=~\[\]() -]*")
+
+
+def inner_command(words: Sequence[str]) -> Sequence[str]:
+    """Return the command that a plain wrapper without options starts; any other command itself."""
+    words = tuple(words)
+    while words and words[0] in PLAIN_WRAPPERS and len(words) > (first := 1 + OPERANDS.get(words[0], 0)):
+        if any(word.startswith("-") for word in words[1 : first + 1]):
+            return words
+        words = words[first:]
+    return words
