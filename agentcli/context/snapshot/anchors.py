@@ -11,7 +11,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from heapq import nlargest
 from itertools import pairwise, takewhile
 from operator import itemgetter
@@ -92,34 +92,65 @@ _Place = tuple[int, int]
 class _Side:
     """Sources of the user, or all others, by their tokens.
 
-    Many sources have the same text or head, so their tokens are found once. Only texts that a sentence asks for are
-    divided into passages.
+    Many sources have the same text or head, so each is read once. A text is only divided at its blanks. The tokens are
+    those of its pieces, most of which repeat. Only texts that a sentence asks for are divided into passages.
     """
 
     def __init__(self, sources: Sequence[Source], by_user: bool) -> None:
         self._sources, self._by_user = sources, by_user
         self._divided: dict[str, Sequence[tuple[str, frozenset[str]]]] = {}
-        self._heads: dict[str, frozenset[str]] = {"": frozenset()}
         self._newest: dict[str, Sequence[_Place]] = {}
         self._counts: dict[str, int] = {}
         self._least: dict[str, float] = {}
-        self.numbers = defaultdict[str, list[list[int]]](list)
-        """Numbers of the sources that contain a token, a list for each of their texts and heads."""
+        self._lists: dict[str, Sequence[list[int]]] = {}
+        self._long: list[str] = []
+        """Texts whose passages divide pieces."""
+        self._by_piece = defaultdict[str, list[list[int]]](list)
+        """Numbers of the sources that contain a piece, a list for each of their texts."""
+        self._by_token = defaultdict[str, list[list[int]]](list)
+        """The same for the tokens of heads and of long texts."""
         texts, heads = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
-        for number, source in enumerate(sources):
-            if (source.speaker == "user") is by_user:
-                texts[source.text].append(number)
-        for text, numbers in texts.items():
-            tokens = self._tokens(text)
-            for token in tokens or ():
-                self.numbers[token].append(numbers)
-            for number in () if tokens is None else numbers:
-                heads[sources[number].head].append(number)
-        for head, unsorted in heads.items():
-            numbers = sorted(unsorted)
-            self._heads[head] = frozenset(_tokens(head))
-            for token in self._heads[head]:
-                self.numbers[token].append(numbers)
+        for number, (text, _, _, speaker, head, _) in enumerate(sources):
+            if (speaker == "user") is by_user:
+                texts[text].append(number)
+                if head:
+                    heads[head].append(number)
+        empty = {text for text, numbers in texts.items() if not self._add(text, numbers)}
+        self._heads = {"": frozenset[str](), **{head: frozenset(_tokens(head)) for head in heads}}
+        for head, numbers in heads.items():
+            if numbers := [number for number in numbers if sources[number].text not in empty] if empty else numbers:
+                for token in self._heads[head]:
+                    self._by_token[token].append(numbers)
+        self._pieces = _by_tokens(self._by_piece)
+        self.words = {*self._pieces, *self._by_token}
+        """All tokens of the sources."""
+
+    @property
+    def pieces(self) -> Set[str]:
+        """The pieces of all texts, as divided by their blanks."""
+        return self._by_piece.keys() | {piece for text in self._long for piece in text.split()}
+
+    def _add(self, text: str, numbers: list[int]) -> bool:
+        """Add a text of these sources; return False if it has no passage."""
+        has_lines = len(text) <= _PASSAGE or max(map(len, text.splitlines())) <= _PASSAGE
+        if has_lines and not self._by_user and (pieces := set(text.split())):
+            by_piece = self._by_piece
+            for piece in pieces:  # its passages are whole lines
+                by_piece[piece].append(numbers)
+            return True
+        self._long.append(text)
+        passages = self._passages(text)
+        for token in frozenset[str]().union(*(tokens for _, tokens in passages)):
+            self._by_token[token].append(numbers)
+        return bool(passages)
+
+    def numbers(self, token: str) -> Sequence[list[int]]:
+        """Return the numbers of the sources that contain a token, a list for each of their texts and heads."""
+        if token not in self._lists:
+            pieces = self._pieces.get(token, ())
+            lists = (*self._by_token.get(token, ()), *(each for piece in pieces for each in self._by_piece[piece]))
+            self._lists[token] = list({id(each): each for each in lists}.values()) if len(pieces) > 1 else lists
+        return self._lists[token]
 
     def passages(self, number: int) -> Iterator[_Passage]:
         """Yield the passages of a source."""
@@ -139,8 +170,8 @@ class _Side:
         if token not in self._newest:
             found: list[_Place] = []
             # Each source has a passage with it, and is in two lists at most.
-            lists = nlargest(2 * _WIDEST, self.numbers.get(token, ()), key=itemgetter(-1))
-            for number in nlargest(_WIDEST, {number for each in lists for number in each[-_WIDEST:]}):
+            lists = sorted(self.numbers(token), key=itemgetter(-1), reverse=True)[: 2 * _WIDEST]
+            for number in sorted({number for each in lists for number in each[-_WIDEST:]}, reverse=True)[:_WIDEST]:
                 found += reversed(self._within(number, token))
                 if len(found) >= _WIDEST:
                     break
@@ -163,11 +194,11 @@ class _Side:
     def _fewest(self, token: str) -> float:
         """Return a number of passages with a token that is not too high: a source may be in two lists."""
         if token not in self._least:
-            self._least[token] = sum(map(len, self.numbers.get(token, ()))) / 2
+            self._least[token] = sum(map(len, self.numbers(token))) / 2
         return self._least[token]
 
     def _containing(self, token: str) -> set[int]:
-        return set().union(*self.numbers.get(token, ()))
+        return set().union(*self.numbers(token))
 
     def _within(self, number: int, token: str) -> Sequence[_Place]:
         """Return the passages with a token of a source that contains it."""
@@ -185,14 +216,6 @@ class _Side:
             self._divided[text] = [(passage, frozenset(_tokens(passage))) for passage in passages]
         return self._divided[text]
 
-    def _tokens(self, text: str) -> frozenset[str] | None:
-        """Return the tokens of all passages of a text; None if it has no passage."""
-        short = len(text) <= _PASSAGE or max(map(len, text.splitlines())) <= _PASSAGE
-        if not self._by_user and short and text.strip():
-            return frozenset(_tokens(text))  # its passages are whole lines
-        passages = self._passages(text)
-        return frozenset[str]().union(*(tokens for _, tokens in passages)) if passages else None
-
 
 class Anchors:
     """Index of the words of all sources, made once in time linear in the length of their different texts."""
@@ -203,7 +226,12 @@ class Anchors:
         self._steps = defaultdict[int, list[int]](list)
         for number, source in enumerate(self._sources):
             self._steps[source.step].append(number)
-        self._words = _Words({*self._sides[True].numbers, *self._sides[False].numbers})
+        self._words = _Words({*self._sides[True].words, *self._sides[False].words})
+
+    @property
+    def pieces(self) -> Set[str]:
+        """All texts but the user's words, divided at their blanks."""
+        return self._sides[False].pieces
 
     def of(
         self, sentence: str, claims: Sequence[str], cited: Iterable[int] = ()
@@ -304,6 +332,18 @@ def _passages(text: str, by_user: bool) -> Iterator[str]:
 def _sentences(line: str) -> Iterator[str]:
     for sentence in sentences(line):
         yield from (sentence[start : start + _LONGEST] for start in range(0, len(sentence), _LONGEST))
+
+
+def _by_tokens(pieces: Iterable[str]) -> Mapping[str, Sequence[str]]:
+    """Return the pieces that contain each token. No token extends beyond a piece."""
+    found = defaultdict[str, list[str]](list)
+    for piece in pieces:
+        if piece.isascii() and piece.isalnum():  # a plain word
+            found[piece.lower()].append(piece)
+            continue
+        for token in _tokens(piece):
+            found[token].append(piece)
+    return found
 
 
 def _tokens(text: str) -> list[str]:

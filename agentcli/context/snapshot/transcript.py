@@ -33,6 +33,8 @@ def material(
     """
     recitals = _Recitals(messages, counter)
     for clip in (_WHOLE, *form.clips):
+        if recitals.begun and recitals.longest <= clip:
+            continue  # would cut none of the texts that were too long
         texts = _fitting(recitals.cut(clip, _WHOLE), room)
         if texts is not None:
             return ("\n\n".join(texts),)
@@ -71,7 +73,7 @@ class _Recital:
         number = "" if message.has_results else f" #{message.seq}"
         self._heading = f"[turn {message.turn}] {speaker}{number}:\n"
         self._pieces = [piece for piece in map(_piece, message.blocks) if piece[0] or piece[1]]
-        self.longest = max((len(text) for _, text, _ in self._pieces), default=0)
+        self.longest = max([len(text) for _, text, _ in self._pieces], default=0)
         self.whole: _Counted | None = None
 
     def cut(self, lengths: _Lengths) -> str:
@@ -90,6 +92,16 @@ class _Recitals:
         self._messages = messages
         self._counter = counter
         self._made: list[_Recital] = []
+
+    @property
+    def begun(self) -> bool:
+        """True once a message was read."""
+        return bool(self._made)
+
+    @property
+    def longest(self) -> int:
+        """The length of the longest text of the messages read so far."""
+        return max([recital.longest for recital in self._made], default=0)
 
     def cut(self, clip: int, longest: int) -> Iterator[_Counted]:
         """Yield the text of each message, oldest first, cut to these lengths."""
@@ -113,19 +125,21 @@ def _lengths(clip: int, longest: int) -> _Lengths:
     return {"output": clip, "words": longest, "input": max(clip, 200)}
 
 
-def sources(messages: Iterable[ViewMessage]) -> Iterator[Source]:
-    """Yield the whole text of these messages, including thoughts: evidence for a summary of them."""
+def sources(messages: Iterable[ViewMessage]) -> Sequence[Source]:
+    """Return the whole text of these messages, including thoughts: evidence for a summary of them."""
     calls: dict[str, tuple[int, str]] = {}
+    found: list[Source] = []
     for message in messages:
+        turn = message.turn
         for block in message.blocks:
-            part, step, head = block.part, block.seq, ""
+            part, seq, speaker = block.part, block.seq, _SPEAKERS.get(block.tier, "tool")
+            step, head = seq, ""
             if isinstance(part, ToolCall):
                 calls[part.call_id] = step, _head(part.input)
             elif isinstance(part, ToolResult):
                 step, head = calls.get(part.call_id, (step, ""))
-            speaker = _SPEAKERS.get(block.tier, "tool")
-            for text in _texts(part):
-                yield Source(text, block.seq, step, speaker, head, message.turn)
+            found += [Source(text, seq, step, speaker, head, turn) for text in _texts(part)]
+    return found
 
 
 def _head(given: Mapping[str, object]) -> str:
@@ -151,15 +165,16 @@ def dialogue(messages: Iterable[ViewMessage]) -> Iterator[str]:
 
 def _piece(block: Block) -> tuple[str, str, _Kind]:
     """Return the label of a block, its text and its kind; label and text are empty for a thought."""
-    match block.part:
+    part = block.part
+    if isinstance(part, ToolResult):
+        return f"← {part.name} #{block.seq} ({part.status}): ", part.output, "output"
+    if isinstance(part, ToolCall):
+        return f"→ {part.name} ", as_text(part.input), "input"
+    match part:
         case Text(text, synthetic, source):
             return (f"[{source or 'reminder'}] ", text, "output") if synthetic else ("", text, "words")
         case Thinking():
             return "", "", "words"
-        case ToolCall(_, name, given):
-            return f"→ {name} ", as_text(given), "input"
-        case ToolResult(_, name, status, output):
-            return f"← {name} #{block.seq} ({status}): ", output, "output"
         case File(_, path, text):
             return f"[file {path}] ", text, "output"
         case Image(mime, _, path):
@@ -181,19 +196,16 @@ def _texts(part: Part | ToolResult) -> Iterable[str]:
             return (path,)
 
 
-def _leaves(value: object) -> Iterator[str]:
+def _leaves(value: object) -> Sequence[str]:
     match value:
         case str():
-            yield value
+            return (value,)
         case Mapping():
-            for key, inner in value.items():
-                yield str(key)
-                yield from _leaves(inner)
+            return [text for key, inner in value.items() for text in (str(key), *_leaves(inner))]
         case list() | tuple():
-            for inner in value:
-                yield from _leaves(inner)
+            return [text for inner in value for text in _leaves(inner)]
         case _:
-            yield str(value)
+            return (str(value),)
 
 
 def _fitting(texts: Iterable[_Counted], room: int) -> list[str] | None:

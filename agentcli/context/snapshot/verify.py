@@ -89,14 +89,7 @@ class Evidence:
     ) -> None:
         self.longest = longest
         self.user_texts = tuple(user_texts)
-        sources = [Source(text) if isinstance(text, str) else text for text in texts]
-        self._sources = sources
-        self._texts = tuple(source.text for source in sources)
-        self._whole = ""
-        # Most texts and words repeat, and neither a word nor a number contains a blank.
-        each = " ".join({piece for text in set(self._texts) for piece in text.split()})
-        self._words = frozenset(_WORD.findall(each.casefold()))
-        self._numbers = frozenset(number.replace(",", "") for number in _NUMBER.findall(each))
+        self._sources = [Source(text) if isinstance(text, str) else text for text in texts]
 
     def supports(self, claim: str) -> bool:
         """Return True if a path, command, number, identifier or quotation occurs whole, in any case and spacing."""
@@ -106,7 +99,7 @@ class Evidence:
         if _NUMBER.fullmatch(claim):
             return claim.replace(",", "") in self._numbers
         folded = claim.casefold()
-        return folded in self._words if _WORD.fullmatch(folded) else self._stands_alone(folded)
+        return folded in self._words if _WORD.fullmatch(folded) else self._occurs(folded)
 
     def quotation(self, span: str) -> VerbatimText | None:
         """Return the user's own complete sentences around a quotation, or None if it does not match the user's words
@@ -145,25 +138,34 @@ class Evidence:
         said = (Source(words.text, words.seq, words.seq, "user", turn=words.turn) for words in self.user_texts)
         return Anchors((*said, *(source for source in self._sources if source.speaker != "user")))
 
-    def _stands_alone(self, claim: str) -> bool:
-        """Return True if the claim occurs as a whole, not as part of a longer word."""
-        text = self._folded()
-        start = text.find(claim)
-        while start >= 0:
-            end = start + len(claim)
-            before = text[start - 1 : start] if _is_wordy(claim[:1]) else ""
-            after = text[end : end + 1] if _is_wordy(claim[-1:]) else ""
-            if not _is_wordy(before) and not _is_wordy(after):
-                return True
-            start = text.find(claim, start + 1)
-        return False
+    @cached_property
+    def _pieces(self) -> str:
+        """All texts divided at blanks, each piece once. Most repeat, and neither a word nor a number contains a blank."""
+        said = (source.text for source in self._sources if source.speaker == "user")
+        return " ".join({*self._index.pieces, *(piece for text in said for piece in text.split())})
 
-    def _folded(self) -> str:
-        """Return the texts in order, case-folded and with single spaces; created on first use."""
-        if not self._whole:
-            folded = {text: " ".join(text.split()).casefold() for text in set(self._texts)}
-            self._whole = " ".join(filter(None, (folded[text] for text in self._texts)))
-        return self._whole
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset(_WORD.findall(self._pieces.casefold()))
+
+    @cached_property
+    def _numbers(self) -> frozenset[str]:
+        return frozenset(number.replace(",", "") for number in _NUMBER.findall(self._pieces))
+
+    @cached_property
+    def _each(self) -> str:
+        """Each text once, case-folded and with single spaces, with a character between two that no claim contains."""
+        texts = dict.fromkeys(source.text for source in self._sources)
+        return " ".join("\n\0\n".join(texts).split()).casefold()
+
+    @cached_property
+    def _whole(self) -> str:
+        """The texts in order, case-folded and with single spaces."""
+        return " ".join(" ".join(source.text for source in self._sources).split()).casefold()
+
+    def _occurs(self, claim: str) -> bool:
+        """Return True if the claim occurs as a whole, not as part of a longer word. Its words may be of two texts."""
+        return _stands_alone(claim, self._each) or (" " in claim and _stands_alone(claim, self._whole))
 
 
 def verified(snapshot: Snapshot, evidence: Evidence, *, in_place: bool = False) -> tuple[Snapshot, tuple[Struck, ...]]:
@@ -353,6 +355,19 @@ def _quoted(line: str, start: int, end: int) -> str:
 def _claimed(match: re.Match[str]) -> str:
     text = next((group for group in match.groups() if group), match[0])
     return text.strip().rstrip(".,;:") if not match.groups() else text.strip()
+
+
+def _stands_alone(claim: str, text: str) -> bool:
+    """Return True if the claim occurs in a text and no word goes on before or after it."""
+    start = text.find(claim)
+    while start >= 0:
+        end = start + len(claim)
+        before = text[start - 1 : start] if _is_wordy(claim[:1]) else ""
+        after = text[end : end + 1] if _is_wordy(claim[-1:]) else ""
+        if not _is_wordy(before) and not _is_wordy(after):
+            return True
+        start = text.find(claim, start + 1)
+    return False
 
 
 def _is_wordy(character: str) -> bool:
