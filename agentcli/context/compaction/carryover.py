@@ -97,7 +97,7 @@ class _Edited:
         facts = ((former.ledger if former else {}).get("files") or ())[-_FILES:]
         yield from ((fact["path"], fact["last"]) for fact in facts if fact.get("edits") or fact.get("deleted"))
         for message in self._window.view.messages:
-            for call in message.calls:
+            for call in message.calls if message.role == "assistant" else ():
                 if traits.get(call.name, UNKNOWN).edits_files and (path := call.input.get("file_path")):
                     yield str(path), message.seq
 
@@ -257,7 +257,7 @@ def pins_report(pins: Iterable[VerbatimText], counter: TokenCounter, most: int) 
 
 def typed_texts(message: ViewMessage) -> Iterable[VerbatimText]:
     """Return the user's own words in a message, one piece for each record."""
-    if message.role != "user":
+    if message.role != "user" or not message.is_prompt:
         return ()
     own: dict[int, list[str]] = {}
     for block in message.blocks:

@@ -322,7 +322,8 @@ def _staying(messages: Iterable[ViewMessage], going: Set[int], needed: Set[int])
     """Yield the messages that stay, and the needed steps of the others."""
     for message in messages:
         if message.seq in going:
-            yield from _reduced((message,), needed) if needed else ()
+            if needed and not needed.isdisjoint([block.seq for block in message.blocks]):
+                yield from _reduced((message,), needed)
         elif message.blocks:
             yield message
 
@@ -380,24 +381,24 @@ def _with_ends(messages: Iterable[ViewMessage], history: History, longest: int) 
     """Yield the messages with up to `longest` characters of each cleared part instead of its marker."""
     bodies = {entry.seq: entry.body for entry in history.entries}
     for message in messages:
-        if not any(block.cleared for block in message.blocks):
+        if True not in [block.cleared for block in message.blocks]:
             yield message
             continue
-        blocks = (
+        blocks = [
             _uncleared(block, bodies.get(block.seq), longest) if block.cleared else block for block in message.blocks
-        )
+        ]
         yield replace(message, blocks=tuple(blocks))
 
 
 def _uncleared(block: Block, body: Body | None, longest: int) -> Block:
-    match block.part, body:
-        case ToolResult(call_id, name, status), ToolResult(output=output):
-            return replace(block, part=ToolResult(call_id, name, status, truncate_middle(output, longest)))
-        case ToolCall(call_id) as marked, Message() as message:
-            call = next((call for call in message.calls if call.call_id == call_id), marked)
-            return replace(block, part=replace(call, input=_shortened(call, longest)))
-        case _:
-            return block
+    part = block.part
+    if isinstance(part, ToolResult) and isinstance(body, ToolResult):
+        shown = ToolResult(part.call_id, part.name, part.status, truncate_middle(body.output, longest))
+        return replace(block, part=shown)
+    if isinstance(part, ToolCall) and isinstance(body, Message):
+        call = next((call for call in body.calls if call.call_id == part.call_id), part)
+        return replace(block, part=replace(call, input=_shortened(call, longest)))
+    return block
 
 
 def _shortened(call: ToolCall, longest: int) -> dict[str, object]:

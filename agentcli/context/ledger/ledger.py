@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, lru_cache, partial
 from itertools import chain, islice
 from typing import Any, Literal, TypeVar
 
@@ -136,11 +136,12 @@ def fold_ledger(
     commands = {fact.command: fact for fact in start.commands}
     ledger = start
     known, new = _divided(records, start.through)
-    calls = _calls_of(_unknown(new), known)
+    calls = _Calls(known)
     for record in new:
         match record.body:
-            case Message():
-                calls |= {call.call_id: call for call in record.body.calls}
+            case Message() as message:
+                for call in message.calls:
+                    calls[call.call_id] = call
             case ToolResult() | InnerCall() as body if (made := _made(body, calls)) is not None:
                 call, result = made
                 traits = tools.get(call.name, UNKNOWN)
@@ -172,33 +173,26 @@ def _divided(records: Iterable[Record], through: int) -> tuple[Sequence[Record],
     return parts
 
 
-def _unknown(records: Iterable[Record]) -> set[str]:
-    """Return the ids of the results among the records whose call is not among the records before them."""
-    called, unknown = set[str](), set[str]()
-    for record in records:
-        if isinstance(record.body, Message):
-            called.update([call.call_id for call in record.body.calls])
-        elif isinstance(record.body, ToolResult) and record.body.call_id not in called:
-            unknown.add(record.body.call_id)
-    return unknown
+class _Calls(dict[str, ToolCall | None]):
+    """New calls by their ids, and those of the known records before them, which are read only if one is missing."""
+
+    def __init__(self, known: Sequence[Record]) -> None:
+        self._known = known
+
+    def __missing__(self, call_id: str) -> ToolCall | None:
+        return self._earlier.get(call_id)
+
+    @cached_property
+    def _earlier(self) -> Mapping[str, ToolCall]:
+        messages = (record.body for record in self._known if isinstance(record.body, Message))
+        return {call.call_id: call for message in messages for call in message.calls}
 
 
-def _calls_of(ids: set[str], records: Sequence[Record]) -> dict[str, ToolCall]:
-    """Return the newest calls with these ids, reading no more records than needed."""
-    found: dict[str, ToolCall] = {}
-    for record in reversed(records):
-        if len(found) == len(ids):
-            break
-        if isinstance(record.body, Message):
-            found = {call.call_id: call for call in record.body.calls if call.call_id in ids} | found
-    return found
-
-
-def _made(body: ToolResult | InnerCall, calls: Mapping[str, ToolCall]) -> tuple[ToolCall, ToolResult] | None:
+def _made(body: ToolResult | InnerCall, calls: _Calls) -> tuple[ToolCall, ToolResult] | None:
     """Return a call with its result; None if its call is unknown."""
     if isinstance(body, InnerCall):
         return body.call, body.result
-    call = calls.get(body.call_id)
+    call = calls[body.call_id]
     return None if call is None else (call, body)
 
 
@@ -285,17 +279,22 @@ def _note_files(
         _touch(files, _at(cwd, path), seq, lambda fact: change(fact, call, result))
 
 
+@lru_cache(1_024)
 def _at(cwd: str, path: str) -> str:
-    return path if path.startswith("~") else posixpath.join(cwd, path)
+    return posixpath.normpath(path if path.startswith("~") else posixpath.join(cwd, path))
 
 
-def _touch(files: dict[str, FileFact], path: str, seq: int, change: Callable[[FileFact], FileFact]) -> None:
-    path = posixpath.normpath(path)
+def _touch(files: dict[str, FileFact], path: str, seq: int, change: _Change) -> None:
     # Removing it first moves it to the end: the order is the order of use.
-    files[path] = replace(change(files.pop(path) if path in files else FileFact(path)), last=seq)
+    fact = files.pop(path, None) or FileFact(path)
+    files[path] = replace(fact, last=seq, **change(fact))
 
 
-def _change(traits: Traits) -> Callable[[FileFact, ToolCall, ToolResult], FileFact] | None:
+_Change = Callable[[FileFact], Mapping[str, Any]]
+"""A function that returns the fields of a fact that a call changes."""
+
+
+def _change(traits: Traits) -> Callable[[FileFact, ToolCall, ToolResult], Mapping[str, Any]] | None:
     """Return the function that updates the fact about a file after a call of a tool with these traits."""
     if traits.reads_files:
         return _was_read
@@ -304,8 +303,8 @@ def _change(traits: Traits) -> Callable[[FileFact, ToolCall, ToolResult], FileFa
     return _was_edited if traits.edits_files else None
 
 
-def _was_read(fact: FileFact, call: ToolCall, result: ToolResult) -> FileFact:
-    return replace(fact, reads=fact.reads + 1, lines=_length(call, result) or fact.lines, deleted=False)
+def _was_read(fact: FileFact, call: ToolCall, result: ToolResult) -> Mapping[str, Any]:
+    return {"reads": fact.reads + 1, "lines": _length(call, result) or fact.lines, "deleted": False}
 
 
 def _length(call: ToolCall, result: ToolResult) -> int:
@@ -319,31 +318,29 @@ def _length(call: ToolCall, result: ToolResult) -> int:
             return 0
 
 
-def _was_written(fact: FileFact, call: ToolCall, result: ToolResult, content: str) -> FileFact:
+def _was_written(fact: FileFact, call: ToolCall, result: ToolResult, content: str) -> Mapping[str, Any]:
     lines = _lines(str(call.input.get(content) or ""))
     known = bool(fact.reads or fact.edits) and not fact.deleted
-    return replace(
-        fact,
-        edits=fact.edits + 1,
-        created=fact.created or bool(result.metadata.get("created", not known)),
-        deleted=False,
-        additions=fact.additions + (_number(result, "additions") if "additions" in result.metadata else lines),
-        deletions=fact.deletions + _number(result, "deletions"),
-        lines=lines,
-    )
+    return {
+        "edits": fact.edits + 1,
+        "created": fact.created or bool(result.metadata.get("created", not known)),
+        "deleted": False,
+        "additions": fact.additions + (_number(result, "additions") if "additions" in result.metadata else lines),
+        "deletions": fact.deletions + _number(result, "deletions"),
+        "lines": lines,
+    }
 
 
-def _was_edited(fact: FileFact, call: ToolCall, result: ToolResult) -> FileFact:
+def _was_edited(fact: FileFact, call: ToolCall, result: ToolResult) -> Mapping[str, Any]:
     plus, minus = _edited_lines(call, result)
-    return replace(
-        fact,
-        edits=fact.edits + 1,
-        created=fact.created or bool(result.metadata.get("created")),
-        deleted=False,
-        additions=fact.additions + plus,
-        deletions=fact.deletions + minus,
-        lines=max(0, fact.lines + plus - minus) if fact.lines else 0,
-    )
+    return {
+        "edits": fact.edits + 1,
+        "created": fact.created or bool(result.metadata.get("created")),
+        "deleted": False,
+        "additions": fact.additions + plus,
+        "deletions": fact.deletions + minus,
+        "lines": max(0, fact.lines + plus - minus) if fact.lines else 0,
+    }
 
 
 def _edited_lines(call: ToolCall, result: ToolResult) -> tuple[int, int]:
@@ -356,13 +353,16 @@ def _edited_lines(call: ToolCall, result: ToolResult) -> tuple[int, int]:
     return plus, sum(_lines(str(edit.get("old_string") or edit.get("oldText") or "")) for edit in pairs)
 
 
-_EFFECTS: dict[str, Callable[[FileFact], FileFact]] = {
-    "read": lambda fact: replace(fact, reads=fact.reads + 1),
-    "modified": lambda fact: replace(fact, edits=fact.edits + 1, deleted=False, lines=0),
-    "created": lambda fact: replace(
-        fact, edits=fact.edits + 1, created=fact.created or not (fact.reads or fact.edits), deleted=False, lines=0
-    ),
-    "deleted": lambda fact: replace(fact, deleted=True),
+_EFFECTS: dict[str, _Change] = {
+    "read": lambda fact: {"reads": fact.reads + 1},
+    "modified": lambda fact: {"edits": fact.edits + 1, "deleted": False, "lines": 0},
+    "created": lambda fact: {
+        "edits": fact.edits + 1,
+        "created": fact.created or not (fact.reads or fact.edits),
+        "deleted": False,
+        "lines": 0,
+    },
+    "deleted": lambda fact: {"deleted": True},
 }
 
 

@@ -35,13 +35,14 @@ def edits(
     calls: dict[str, ToolCall] = {}
     found: list[Edit] = []
     for record in entries:
-        match record.body:
-            case Message() as message if record.seq <= through:
-                calls |= {call.call_id: call for call in message.calls if tools.get(call.name, UNKNOWN).edits_files}
-            case ToolResult(call_id, status="success") if call_id in calls:
-                found += _edits_of(calls[call_id], cwd, record.seq in shown)
-            case _:
-                pass
+        body = record.body
+        if isinstance(body, ToolResult):
+            if body.call_id in calls and body.status == "success":
+                found += _edits_of(calls[body.call_id], cwd, record.seq in shown)
+        elif isinstance(body, Message) and record.seq <= through:
+            for call in body.calls:
+                if tools.get(call.name, UNKNOWN).edits_files:
+                    calls[call.call_id] = call
     return found
 
 

@@ -76,16 +76,14 @@ def healed_tests(failed: Iterable[str], now: Ledger) -> frozenset[str]:
 def failed_tests(messages: Iterable[ViewMessage], tools: Mapping[str, Traits]) -> Iterator[str]:
     """Yield the tests that failed in the runs of these messages."""
     runs = set()
-    for part in (block.part for message in messages for block in message.blocks):
-        match part:
-            case ToolCall(call_id, name, given):
-                traits = tools.get(name, UNKNOWN)
-                runs |= {call_id} if traits.runs_commands and is_test_run(str(traits.subject.of(given))) else set()
-            case ToolResult(call_id, output=output) if call_id in runs:
-                tests = read_tests(output)
-                yield from tests.failing if tests else ()
-            case _:
-                pass
+    for part in [block.part for message in messages for block in message.blocks]:
+        if isinstance(part, ToolCall):
+            traits = tools.get(part.name, UNKNOWN)
+            if traits.runs_commands and is_test_run(str(traits.subject.of(part.input))):
+                runs.add(part.call_id)
+        elif isinstance(part, ToolResult) and part.call_id in runs:
+            tests = read_tests(part.output)
+            yield from tests.failing if tests else ()
 
 
 def without_todo(plan: Sequence[str], todo: Sequence[TodoItem]) -> tuple[str, ...]:
