@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from agentcli.context.cleared import keeps_input
@@ -207,14 +207,16 @@ class Supersession:
         if same < len(self._messages) or tools is not self._tools:
             self._begin(tools)
             same = 0
+        calls = self._calls
         for message in view.messages[same:]:
             for block in message.blocks:
-                if isinstance(block.part, ToolCall):
-                    self._calls[block.part.call_id] = block.part
-                    if "todos" in block.part.input:
-                        self._open = _open_items(block.part, self._open)
-                elif isinstance(block.part, ToolResult) and block.tool_use_id in self._calls:
-                    self._add(self._calls[block.tool_use_id], block.part, block.seq)
+                part = block.part
+                if isinstance(part, ToolCall):
+                    calls[part.call_id] = part
+                    if "todos" in part.input:
+                        self._open = _open_items(part, self._open)
+                elif isinstance(part, ToolResult) and block.tool_use_id in calls:
+                    self._add(calls[block.tool_use_id], part, block.seq)
         self._messages = view.messages
         return self
 
@@ -232,7 +234,7 @@ class Supersession:
         self.outputs = {}
         self._messages, self._tools = (), tools
         self._calls: dict[str, ToolCall] = {}
-        self._reads: dict[str, list[tuple[float, float, str]]] = {}
+        self._reads: dict[str, Sequence[tuple[float, float, str]]] = {}
         self._shown: dict[str, list[str]] = {}
         self._repeatable: dict[tuple[str, ...], list[str]] = {}
         self._changed, self._failed = "", ""
@@ -245,12 +247,14 @@ class Supersession:
         touches = bool(path) and not result.failed and (traits.edits_files or traits.reads_files)
         if touches:
             self._touched(path, call, traits, seq)
+        if not key:
+            return
         if key == _TESTS:
             self._failed = call.call_id if failed(result) else ""
-        if key and result.status in ("success", "error"):
+        if result.status in ("success", "error"):
             why = "the tests were run again" if key == _TESTS else f"the same {call.name} was repeated"
             self._overtaken(self._repeatable.pop(key, ()), why, seq)
-        if key and (not result.failed or key == _TESTS):
+        if not result.failed or key == _TESTS:
             self._repeatable.setdefault(key, []).append(call.call_id)
 
     def _touched(self, path: str, call: ToolCall, traits: Traits, seq: int) -> None:
@@ -258,22 +262,25 @@ class Supersession:
 
         An edit changes only a part of what was read: the read still shows the rest.
         """
-        waiting, shown = self._reads.pop(path, []), self._shown.setdefault(path, [])
+        waiting, shown = self._reads.pop(path, ()), self._shown.setdefault(path, [])
         if traits.edits_files:
             self._changed = path
-            self._overtaken([read for _, _, read in waiting], f"{path} was changed later", seq)
+            if waiting:
+                self._overtaken([read for _, _, read in waiting], f"{path} was changed later", seq)
         else:
             start, end = _lines(call.input)
             covered = {read for first, last, read in waiting if start <= first and last <= end}
-            self._overtaken(covered, f"{path} was read again later", seq)
+            if covered:
+                self._overtaken(covered, f"{path} was read again later", seq)
             still = [each for each in waiting if each[2] not in covered]
             self._reads[path] = [*still, (start, end, call.call_id)]
             shown[:] = () if (start, end) == _WHOLE else [each for each in shown if each not in covered]
         shown.append(call.call_id)
 
     def _overtaken(self, calls: Iterable[str], why: str, seq: int) -> None:
+        outdated = Outdated(why, seq)
         for call in calls:
-            self.outputs.setdefault(call, Outdated(why, seq))
+            self.outputs.setdefault(call, outdated)
 
 
 def _path(given: Mapping[str, Any]) -> str:
@@ -303,6 +310,8 @@ def _open_items(call: ToolCall, known: frozenset[str]) -> frozenset[str]:
 def _lines(given: Mapping[str, Any]) -> tuple[float, float]:
     """Return the range of lines that a read asks for; without a limit it extends to the end."""
     offset, limit = given.get("offset"), given.get("limit")
+    if offset is None and limit is None:
+        return _WHOLE
     first = float(offset) if isinstance(offset, int | float) else 0.0
     return first, first + float(limit) if isinstance(limit, int | float) else float("inf")
 

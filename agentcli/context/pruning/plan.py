@@ -336,7 +336,7 @@ def _images(layout: TokenLayout) -> Sequence[Candidate]:
 
 
 def _image_data(part: object) -> int:
-    return sum(len(image.data) for image in part.images) if isinstance(part, ToolResult) else 0
+    return sum(len(image.data) for image in part.images) if isinstance(part, ToolResult) and part.images else 0
 
 
 def _enough(queue: Sequence[Candidate], ready: Sequence[Candidate], need: int, stride: int) -> Sequence[Candidate]:
