@@ -197,10 +197,10 @@ def _without_bound(message: ViewMessage, view: View) -> ViewMessage:
 def _message(message: ViewMessage, model: ModelSpec) -> RequestMessage:
     if message.role == "assistant":
         return RequestMessage(
-            "assistant", tuple(block.sent for block in message.blocks), message.provider, message.model
+            "assistant", tuple([block.sent for block in message.blocks]), message.provider, message.model
         )
     show = wrapped if model.images else without_images
-    return RequestMessage("user", tuple(_sendable(block.sent, show, model) for block in message.blocks))
+    return RequestMessage("user", tuple([_sendable(block.sent, show, model) for block in message.blocks]))
 
 
 def _sendable(part: Part | ToolResult, show: Any, model: ModelSpec) -> Part | ToolResult:

@@ -84,18 +84,17 @@ def can_be_sent(part: Part | ToolResult, message: RequestMessage, model: ModelSp
 
     It accepts no blank text, nor thoughts that it cannot verify as its own.
     """
-    match part:
-        case Thinking(_, signature, meta):
-            return bool(signature or meta) and (message.provider, message.model) == (model.provider, model.id)
-        case Text(text, meta=meta):
-            return bool(text.strip()) or (meta is not None and model.kind in meta)
-        case _:
-            return True
+    if isinstance(part, Text):
+        return bool(part.text.strip()) or (part.meta is not None and model.kind in part.meta)
+    if isinstance(part, Thinking):
+        is_own = (message.provider, message.model) == (model.provider, model.id)
+        return bool(part.signature or part.meta) and is_own
+    return True
 
 
 def _sendable(message: RequestMessage, model: ModelSpec) -> RequestMessage:
-    parts = tuple([part for part in message.parts if can_be_sent(part, message, model)])
-    return message if len(parts) == len(message.parts) else replace(message, parts=parts)
+    parts = [part for part in message.parts if can_be_sent(part, message, model)]
+    return message if len(parts) == len(message.parts) else replace(message, parts=tuple(parts))
 
 
 def _merged(messages: Iterable[RequestMessage]) -> list[RequestMessage]:
@@ -135,14 +134,14 @@ def _answering(message: RequestMessage, asked: Sequence[ToolCall]) -> RequestMes
     answers: dict[str, ToolResult] = {}
     for result in given:
         answers.setdefault(result.call_id, result)
-    results = tuple(answers.get(call.call_id) or open_result(call) for call in asked)
+    results = tuple([answers.get(call.call_id) or open_result(call) for call in asked])
     if message.parts[: len(given)] == results:
         return message
     return replace(message, parts=(*results, *(part for part in message.parts if not isinstance(part, ToolResult))))
 
 
 def _calls(message: RequestMessage) -> tuple[ToolCall, ...]:
-    return tuple(part for part in message.parts if isinstance(part, ToolCall))
+    return tuple([part for part in message.parts if isinstance(part, ToolCall)])
 
 
 def _without_repeated_calls(message: RequestMessage, seen: set[str]) -> RequestMessage:

@@ -77,12 +77,12 @@ class ViewMessage:
     @property
     def is_prompt(self) -> bool:
         """True if it has text or an image of the user, not only results and injections."""
-        return any(block.source == "user" for block in self.blocks)
+        return "user" in [block.source for block in self.blocks]
 
     @property
     def has_results(self) -> bool:
         """True if it answers tool calls."""
-        return any(isinstance(block.part, ToolResult) for block in self.blocks)
+        return True in [isinstance(block.part, ToolResult) for block in self.blocks]
 
     @property
     def answer(self) -> str:
@@ -440,9 +440,12 @@ def _edited(messages: Iterable[ViewMessage], prunes: Sequence[Prune], lens: Lens
             if whole.call_id not in calls or not (block.cleared or whole.call_id in inputs):
                 return block
             return lens.spoken(replace(block, part=whole, cleared=False, held=False, original=None))
-        body = records[block.seq].body if block.tool_use_id in calls else None
+        if block.tool_use_id not in calls:
+            return block
+        body = records[block.seq].body
         return lens.result(records[block.seq], body) if isinstance(body, ToolResult) else block
 
     for message in messages:
-        blocks = tuple(map(shown, message.blocks))
-        yield message if all(map(operator.is_, blocks, message.blocks)) else replace(message, blocks=blocks)
+        blocks = tuple([shown(block) for block in message.blocks])
+        changed = False in map(operator.is_, blocks, message.blocks)
+        yield replace(message, blocks=blocks) if changed else message

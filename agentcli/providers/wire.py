@@ -10,6 +10,7 @@ import json
 import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence, Set
+from functools import lru_cache
 from io import BytesIO
 from math import isfinite
 from types import MappingProxyType
@@ -35,6 +36,7 @@ def can_run(name: Any, given: Any) -> bool:
     return isinstance(name, str) and bool(name.strip()) and isinstance(given, dict) and not is_deeper(given, DEEPEST)
 
 
+@lru_cache(1_024)
 def wire_name(name: str) -> str:
     """Rewrite a call's name in characters that every provider accepts: an invalid name would get the request refused."""
     letters = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:_LONGEST]
@@ -89,6 +91,7 @@ class UsedIds:
         return Ids(self._ids)
 
 
+@lru_cache(1_024)  # a result follows its call
 def wire_id(call_id: str, longest: int = _LONGEST) -> str:
     """Rewrite a call id in an API's characters and length; a digest keeps another provider's id unique."""
     if re.fullmatch(r"[a-zA-Z0-9_-]+", call_id) and len(call_id) <= longest:

@@ -21,7 +21,7 @@ from agentcli.core.errors import ContextError, InputError
 from agentcli.core.event import CompactionEnded, Emit, Event, Noticed, Pruned, Recorded, emit_all
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
-from agentcli.core.message import ToolResult, reminder
+from agentcli.core.message import Text, ToolResult, reminder
 from agentcli.core.model import Model, ModelSpec
 from agentcli.core.record import Body, Compaction, Pin, Prune, Trigger, Undo
 from agentcli.core.tool import Tool
@@ -97,7 +97,10 @@ class Compactor:
             return ()
         self._announced_after = since
         texts = [_announcement(tool) for tool in self._announced]
-        return () if any(block.part == reminder(texts[0]) for block in window.view.blocks) else texts
+        known = reminder(texts[0])
+        return (
+            () if any(isinstance(block.part, Text) and block.part == known for block in window.view.blocks) else texts
+        )
 
     def ask(self, focus: str, approved: str = "") -> str:
         """Request a compaction before the next step; return why there will be none, or an empty text.

@@ -323,6 +323,9 @@ class TokenCounter:
 
     def _measure(self, part: Part | ToolResult) -> float:
         rule = self.rule
+        if isinstance(part, ToolResult):
+            size = rule.size(part.output, code=True)
+            return size + sum(map(self._image, part.images)) if part.images else size
         match part:
             case Text(text, meta=meta) if meta:
                 return rule.size(text) + _stands_for(meta) / rule.rate
@@ -330,8 +333,6 @@ class TokenCounter:
                 return rule.size(text)
             case ToolCall(_, name, given):
                 return rule.size(name + as_text(given), code=True)
-            case ToolResult(output=output, images=images):
-                return rule.size(output, code=True) + sum(map(self._image, images))
             case File(_, path, text):
                 return rule.size(path + text, code=True)
             case Image():

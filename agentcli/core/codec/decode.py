@@ -190,8 +190,12 @@ def _result(raw: Mapping[str, Any]) -> ToolResult:
         started=float(number(span, "start") or 0.0),
         ended=float(number(span, "end") or 0.0),
         metadata=table(raw, "metadata"),
-        images=tuple([part for part in map(part_from_json, items(raw, "images", dict)) if isinstance(part, Image)]),
+        images=_images(raw) if raw.get("images") is not None else (),
     )
+
+
+def _images(raw: Mapping[str, Any]) -> tuple[Image, ...]:
+    return tuple([part for part in map(part_from_json, items(raw, "images", dict)) if isinstance(part, Image)])
 
 
 def _status(given: str) -> Status:

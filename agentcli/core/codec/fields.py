@@ -56,8 +56,8 @@ def whole(raw: Json, name: str, default: int | None = 0) -> int:
 def number(raw: Json, name: str) -> float | None:
     """Return a finite number, or None. Raises TypeError for anything else."""
     value = raw.get(name)
-    if value is None:
-        return None
+    if value is None or (type(value) is float and math.isfinite(value)):
+        return value
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise TypeError(f"{name} is {value!r:.40}")
     return value
@@ -66,7 +66,7 @@ def number(raw: Json, name: str) -> float | None:
 def amount(raw: Json, name: str) -> float | None:
     """Return an amount in USD, or None for an invalid one. A bad price must not lose a record."""
     value = raw.get(name)
-    return value if isinstance(value, int | float) and not isinstance(value, bool) and value in COST else None
+    return value if (type(value) is float or type(value) is int) and value in COST else None
 
 
 def table(raw: Json, name: str) -> dict[str, Any]:

@@ -201,18 +201,15 @@ def _formed(source: RequestMessage, rules: Rules) -> Sequence[Json]:
 
 def _blocks(source: RequestMessage, rules: Rules) -> tuple[list[Json], list[Json], list[int]]:
     """Return the blocks of a message, the reminders that follow it, and the indexes of the blocks' parts."""
-    content: list[Json] = []
-    reminders: list[Json] = []
-    parts: list[int] = []
-    apart = rules.operator and source.role == "user" and not all(map(_is_reminder, source.parts))
-    for index, part in enumerate(source.parts):
-        block = _block(part, source, rules)
-        if block is not None and apart and _is_reminder(part):
-            reminders.append(block)
-        elif block is not None:
-            parts.append(index)
-            content.append(block)
-    return content, reminders, parts
+    blocks = [(index, _block(part, source, rules)) for index, part in enumerate(source.parts)]
+    sent = [(index, block) for index, block in blocks if block is not None]
+    apart: set[int] = set()
+    if rules.operator and source.role == "user":
+        apart = {index for index, part in enumerate(source.parts) if _is_reminder(part)}
+        apart = apart if len(apart) < len(source.parts) else set()
+    content = [block for index, block in sent if index not in apart]
+    reminders = [block for index, block in sent if index in apart] if apart else []
+    return content, reminders, [index for index, _ in sent if index not in apart]
 
 
 def _is_reminder(part: Part | ToolResult) -> bool:
@@ -221,6 +218,8 @@ def _is_reminder(part: Part | ToolResult) -> bool:
 
 def _block(part: Part | ToolResult, turn: RequestMessage, rules: Rules) -> Json | None:
     model = rules.model
+    if isinstance(part, ToolResult):
+        return _result(part, rules.deferred)
     match part:
         case Text(text, _, _, meta):
             raw = _own(meta, turn, model)
@@ -240,9 +239,8 @@ def _block(part: Part | ToolResult, turn: RequestMessage, rules: Rules) -> Json 
                 "name": wire_name(name),
                 "input": dict(arguments),
             }
-            return {**block, **(_own(meta, turn, model) or {})}
-        case ToolResult():
-            return _result(part, rules.deferred)
+            own = _own(meta, turn, model)
+            return {**block, **own} if own else block
 
 
 def _own(meta: Mapping[str, Any] | None, turn: RequestMessage, model: ModelSpec) -> Mapping[str, Any] | None:
@@ -266,14 +264,14 @@ def _image(image: Image) -> Json:
 
 def _result(result: ToolResult, deferred: Set[str]) -> Json:
     content: str | list[Json] = result.output
-    loaded = [tool["name"] for tool in result.metadata.get(LOADED, ())]
+    loaded = [tool["name"] for tool in result.metadata.get(LOADED, ())] if deferred else []
     if loaded and deferred >= {*loaded}:
         content = [{"type": "tool_reference", "tool_name": name} for name in loaded]
     if result.images:
         text = [{"type": "text", "text": content}] if result.output.strip() else []
         content = [*text, *map(_image, result.images)]
     block: Json = {"type": "tool_result", "tool_use_id": wire_id(result.call_id), "content": content}
-    return block | ({"is_error": True} if result.failed else {})
+    return {**block, "is_error": True} if result.failed else block
 
 
 Marked = dict[int, Json]
