@@ -29,7 +29,7 @@ MODELS = {
     "openai": "openai/gpt-5.5",
     "chat": "openai/qwen3",
 }
-PLAIN = 100_000_000
+PLAIN = 78_000_000
 """Bytes that a run without a flood takes at most."""
 LINE = Endless(b"data: " + b"x" * 65_000)
 WORDS = "word " * 10_000
@@ -82,6 +82,21 @@ def test_a_flood_takes_little_memory_and_the_session_goes_on(tmp_path: Path, wir
         assert peak < PLAIN + 3 * kept
         assert program.ask("-c", "-p", "go on", "-m", MODELS[wire]).result["text"] == "Fine."
     assert program.run("sessions", "check").code == 0
+
+
+def test_a_long_reply_in_short_pieces_takes_a_few_times_its_bytes(tmp_path: Path) -> None:
+    piece = "four words in a piece\n\n"
+
+    def peak_of(pieces: int) -> int:
+        with Loopback(lambda _: Bytes(reply(pieces, piece)), strict=False) as server:
+            (folder := tmp_path / str(pieces)).mkdir()
+            result, peak = flooded(Program(folder, more=server.env), MODELS["anthropic"])
+            assert result["text"] == piece * pieces
+            return peak
+
+    count = 3_000_000 // len(piece)
+    # In memory at once: the adapter's text and the session's, then the whole one, its record and its JSON line.
+    assert peak_of(count) - peak_of(1) < 5.5 * len(piece) * count
 
 
 @pytest.mark.parametrize("how", ["stdio", "json", "json gzip", "events", "events gzip", "sse"])
