@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection
+from hashlib import sha256
 from typing import Literal
 
 from agentcli.agent.calls.call import Call, Stage
@@ -102,7 +103,8 @@ class RepeatGuard(SessionPart):
             return
         if result.status == "interrupted" or (polls and result.ended - result.started >= _WAITED):
             return
-        seen = _Seen(_key(call), _kind(call, result), call.call_id, result.status == "denied" or _is_error(result))
+        key = _key(call)
+        seen = _Seen(key, _kind(call, key, result), call.call_id, result.status == "denied" or _is_error(result))
         if polls:
             self._worths.add("poll" if self._states.get(seen.key) == seen.kind else "new")
             self._states[seen.key] = seen.kind
@@ -156,15 +158,17 @@ class RepeatStage(Stage):
 
 
 def _key(call: ToolCall) -> str:
-    return call.name + dumps(dict(call.input))
+    """Return the key that equal calls share: a digest, because an input may be a whole file."""
+    given = call.name + dumps(dict(call.input))
+    return sha256(given.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _kind(call: ToolCall, result: ToolResult) -> tuple[str, str]:
-    """Return the key that equal results share.
+def _kind(call: ToolCall, key: str, result: ToolResult) -> tuple[str, str]:
+    """Return the key that equal results share; `key` is that of the call.
 
     For a tool's error it has only the text: a model that varies its call may still learn nothing.
     """
-    return (call.name if _is_error(result) else _key(call), result.output)
+    return (call.name if _is_error(result) else key, result.output)
 
 
 def _is_error(result: ToolResult) -> bool:
