@@ -17,7 +17,7 @@ from agentcli.permissions.shell.effects.network_use import hosts_read
 from agentcli.permissions.shell.effects.other_machine import Visit, visit
 from agentcli.permissions.shell.effects.pushing import push_of
 from agentcli.permissions.shell.effects.taking import makes_no_links, takes_own
-from agentcli.permissions.shell.programs.administration import BY_NUMBER, name_ended, numbers_ended
+from agentcli.permissions.shell.programs.administration import BY_NUMBER, ends_listed, name_ended, numbers_ended
 from agentcli.permissions.shell.programs.client_verbs import reads_with
 from agentcli.permissions.shell.programs.forge import REVIEW_THREADS, files_told, forge_host, writes_forge
 from agentcli.permissions.shell.programs.known_programs import CLIENTS, word_set
@@ -28,7 +28,9 @@ from agentcli.permissions.shell.syntax.parse import Command, Part
 if TYPE_CHECKING:
     from agentcli.permissions.shell.effects.reading import Reader, Reading
 
-PROGRAMS = CLIENTS | word_set("ssh nc ncat curl ping git docker podman tmux systemctl pg_isready kill pkill")
+PROGRAMS = CLIENTS | word_set(
+    "ssh nc ncat curl ping git docker podman tmux systemctl pg_isready kill pkill killall xargs"
+)
 """Programs with commands that may run so."""
 
 
@@ -72,6 +74,9 @@ def judged_elsewhere(
 ) -> Elsewhere:
     """Judge a line of plain commands."""
     found = [_actions(command, at, workspace, reader) for command, at in zip(commands, places, strict=True)]
+    for number, command in enumerate(commands[1:], 1):
+        if command.joint == "|" and ends_listed(command.words, commands[number - 1].text):
+            found[number - 1 : number + 1] = [Elsewhere(acts=True), _ending(command.words, workspace, listed=True)]
     others = any(one is None and reading.why for one, reading in zip(found, readings, strict=True))
     links = [not makes_no_links(command.words) for command in commands]
     late = any(one is not None and one.takes and any(links[:number]) for number, one in enumerate(found))
@@ -166,7 +171,7 @@ def _action(command: Command, folders: tuple[Path, ...], workspace: Workspace, r
         return Elsewhere(True, "tmux shows what is on your terminals", pushes=(_SCREENS,))
     if name == "git":
         return _push(command, folders, workspace)
-    if name in ("kill", "pkill"):
+    if name in ("kill", "pkill", "killall"):
         return _ending(command.words, workspace)
     visited = _visit(command, folders, workspace)
     if visited is None:
@@ -207,21 +212,21 @@ def _told(host: str) -> str:
     return "the project's containers" if name == OWN_PROJECT else f"the container {name}"
 
 
-def _ending(words: Sequence[str], workspace: Workspace) -> Elsewhere | None:
+def _ending(words: Sequence[str], workspace: Workspace, *, listed: bool = False) -> Elsewhere | None:
     """Return the verdict on a command that ends processes, by number or by one name; None for any other.
 
     A number is free if a command of the session has started the process. Other numbers are asked about once, and each
-    name once.
+    name once. `listed` is true if the numbers come from a list.
     """
     numbers = numbers_ended(words)
-    if numbers and all(map(workspace.started_here, numbers)):
+    if numbers and (words[1] == "-0" or all(map(workspace.started_here, numbers))):
         return Elsewhere(acts=True)
-    if not numbers and not name_ended(words):
+    if not listed and not numbers and not name_ended(words):
         return None
-    pattern = BY_NUMBER if numbers else exact(" ".join(words))
+    pattern = BY_NUMBER if numbers or listed else exact(" ".join(words))
     if workspace.approves(pattern):
         return Elsewhere(acts=True)
-    return Elsewhere(True, f"{words[0]} ends processes outside the sandbox", pushes=(pattern,))
+    return Elsewhere(True, f"{'kill' if listed else words[0]} ends processes outside the sandbox", pushes=(pattern,))
 
 
 _SCREENS = "tmux capture-pane *"

@@ -191,9 +191,33 @@ def numbers_ended(words: Sequence[str]) -> tuple[int, ...]:
     return tuple(map(int, named)) if plain else ()
 
 
+_LISTED = re.compile(
+    r"lsof(?=[^|]*:\d)(?: -(?:[a-zA-Z]*t[a-zA-Z]*|[nPi]+)(?::\d+)?| -i ?(?:tcp|udp|TCP|UDP)?:\d+| -s ?TCP:LISTEN| :\d+)+"
+    r"|pgrep(?: -[fx])? [\w./-]{4,}"
+)
+"""A command that prints the numbers of processes: those that serve a port, or have a name."""
+_OF_LISTED = re.compile(
+    rf"(?P<start>(?:\A|[;&|\n(])\s*)kill(?P<signal> -\w+)? \"?\$\((?P<list>{_LISTED.pattern})\)\"?(?=\s*(?:\Z|[;&|\n)]|2>))"
+)
+
+
+def listed_first(text: str) -> str:
+    """Return a line with `lsof … | xargs kill` in place of `kill $(lsof …)`, which means the same."""
+    if "kill" not in text or "$(" not in text:
+        return text
+    return _OF_LISTED.sub(lambda found: f"{found['start']}{found['list']} | xargs kill{found['signal'] or ''}", text)
+
+
+def ends_listed(words: Sequence[str], before: str) -> bool:
+    """Return True if `xargs kill` ends the processes whose numbers the command `before` prints."""
+    rest = [word for word in words[1:] if word not in ("-r", "--no-run-if-empty")]
+    plain = words[0] == "xargs" and rest[:1] == ["kill"] and len(rest) < 3 and all(map(_SIGNAL.fullmatch, rest[1:]))
+    return plain and _LISTED.fullmatch(before) is not None
+
+
 def name_ended(words: Sequence[str]) -> str:
-    """Return the one name by which `pkill` finds processes; empty if it finds them in another way."""
+    """Return the one name by which `pkill` or `killall` finds processes; empty if they find them in another way."""
     name, *arguments = words
     named = [word for word in arguments if not _SIGNAL.fullmatch(word) and word not in ("-f", "-x", "-n", "-fx", "-xf")]
-    plain = name == "pkill" and len(named) == 1 and re.fullmatch(r"[\w./ :][\w./ :-]{3,}", named[0])
+    plain = name in ("pkill", "killall") and len(named) == 1 and re.fullmatch(r"[\w./ :][\w./ :-]{3,}", named[0])
     return named[0] if plain else ""

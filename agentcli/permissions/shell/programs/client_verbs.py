@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from agentcli.permissions.shell.programs.known_programs import CLIENTS, word_set
 
 _READS = word_set(
-    "list ls get show view status describe info log logs tail top ps version history search inspect explain diff events lookup"
+    "list ls get show view status describe info log logs tail top ps version history search inspect explain diff events read"
 )
 _CHANGES = word_set("""
 abort accept add allow annotate api apply approve assign associate attach authorize autoscale begin block build bulk call cancel change checkout
@@ -17,10 +17,12 @@ deploy deregister destroy detach disable disassociate disconnect dispatch downlo
 failover fork forward generate grant import init inject insert install invalidate invite invoke issue join keygen kill label leave link lock
 login logout merge migrate modify move mv open pause patch pin post promote provision proxy publish purge push put reboot rebuild receive
 recover redeploy refresh register reinstall reject release remove rename reopen replace rerun reset resize restart restore resume retry revert
-revoke rm rollback rollout rotate run scale schedule send set sign sleep ssh start stop store submit suspend swap switch sync taint tag
-terminate transfer trigger truncate tunnel uncordon undelete unlink unlock unset untag update upgrade upload use wait watch write
+revoke rm rollback rotate run scale schedule send set sign sleep ssh start stop store submit suspend swap switch sync taint tag
+terminate transfer trigger truncate tunnel uncordon undelete undo unlink unlock unset untag update upgrade upload use wait watch write
 """)
 """Words with which a command may change something, wherever they stand."""
+_NOUNS = {"gcloud": frozenset({"run", "config"})}
+"""Such words that are nouns of a client: its parts."""
 _SECRET = re.compile(
     r"secret|token|passw|credential|private|decrypt|login|kube-?config|(?:^|[-_:./])(?:auth|env|keys?|vars?)(?:$|[-_:./=])",
     re.IGNORECASE,
@@ -31,7 +33,7 @@ _STEERING = re.compile(
 )
 """Parts of an option's name with which it may start a program, write a file, or talk to another server."""
 _NOUN = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
-_VALUE = re.compile(r"(?![@/.~])(?!.*=[@/.~])(?!\w*https?:|file:).*", re.DOTALL)
+_VALUE = re.compile(r"(?!.*(?:^|=)(?:[@/~]|\.{1,2}/))(?!\w*https?:|file:).*", re.DOTALL)
 """Values that name neither a file nor a server."""
 _MOST_NOUNS = 3
 """Maximum words before the verb."""
@@ -47,7 +49,8 @@ def reads_with(words: Sequence[str]) -> str:
         return ""
     operands = [word for word in arguments if not word.startswith("-")]
     values = (*operands, *(value for _, _, value in options))
-    plain = all(map(_VALUE.fullmatch, values)) and not any(_is_one_of(_CHANGES, word) for word in operands)
+    changes = _CHANGES - _NOUNS.get(name, frozenset())
+    plain = all(map(_VALUE.fullmatch, values)) and not any(_is_one_of(changes, word) for word in operands)
     return name if plain and _has_verb(arguments) else ""
 
 

@@ -50,6 +50,7 @@ _WRITING = (
         f"{_SAID} --add-label=text --remove-label=text --add-assignee=text --remove-assignee=text --add-reviewer=text --base=branch -B:branch",
         "=pr|issue =edit text?",
     ),
+    Shape("-c --comment -b:text --body=text -F:path --body-file=path -R:repo --repo=repo", "=pr =review text?"),
     Shape("--undo -R:repo --repo=repo", "=pr =ready text?"),
     Shape("-R:repo --repo=repo -c:text --comment=text -r:text --reason=text", "=pr|issue =close|reopen text?"),
     Shape(
@@ -76,7 +77,7 @@ def told_by(pattern: str, words: Sequence[str]) -> bool | None:
 REVIEW_THREADS = "gh api graphql *ReviewThread*"
 """Pattern of the rule for answering and resolving threads of reviews."""
 _TOLD = frozenset(
-    f"{kind} {act}" for kind in ("pr", "issue") for act in word_set("create comment edit ready close reopen")
+    f"{kind} {act}" for kind in ("pr", "issue") for act in word_set("create comment edit ready close reopen review")
 )
 
 

@@ -10,7 +10,7 @@ from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.programs.option_grammar import Shape, fit
 
 _LOGS = "-t -n:number --tail=word --since=text --until=text --timestamps --no-color --no-log-prefix --details"
-_UNITS = "-al -n:number -t:word --no-pager --all --lines=number --plain --full --type=word --state=word --no-legend --quiet --failed --output=word"
+_UNITS = "--user -al -n:number -t:word --no-pager --all --lines=number --plain --full --type=word --state=word --no-legend --quiet --failed --output=word"
 _READING: dict[str, tuple[Shape, ...]] = {
     "systemctl": (
         Shape(_UNITS, "=status|is-active|is-enabled|is-failed|list-units|list-timers|list-unit-files|list-sockets text*"),
@@ -30,6 +30,9 @@ _DOCKER = (
     Shape("-aqnls -f:text --all --quiet --no-trunc --size --last=number --filter=text --format=text --latest", "=ps|images"),
     Shape(_LOGS, "=logs text"),
     Shape("--format=text -q -f:text --filter=text", "=volume|network|context =ls"),
+    Shape("-aq --all --quiet --no-trunc --filter=text --format=text", "=image|container =ls|list"),
+    Shape("-a --all --no-stream --no-trunc --format=text", "=stats text*"),
+    Shape("-f:text --format=text", "=volume|network =inspect text*"),
     Shape("-v --format=text", "=version|info"),
     Shape("-v --verbose --format=text", "=system =df"),
     # Behind its container, `top` takes options of `ps`, which shows environments.

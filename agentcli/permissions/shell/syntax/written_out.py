@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 
+from agentcli.permissions.shell.programs.administration import listed_first
 from agentcli.permissions.shell.programs.forge import files_told
 from agentcli.permissions.shell.programs.readers import fits_reading
 from agentcli.permissions.shell.syntax.strict import without_here_texts
@@ -29,6 +30,7 @@ CHANGING = re.compile(rf"HOME|PWD|TMPDIR|{FINDING.pattern}")
 _PAGERS = re.compile(
     r"\A(?:\s*export (?:GH_PAGER|GIT_PAGER|PAGER|NO_COLOR|GH_NO_UPDATE_NOTIFIER)=(?:cat|1)?[ \t]*(?:;|&&|\n))+"
 )
+_PAGER_ONCE = re.compile(r"\A\s*(?:(?:GH_PAGER|GIT_PAGER|PAGER|NO_COLOR|GH_NO_UPDATE_NOTIFIER)=(?:cat|1)? +)+(?=[a-z])")
 """First settings of a line that only keep programs from paging and colours, as every command's environment does."""
 _HOME_FIRST = re.compile(r"(\A[ \t]*cd[ \t]+)~(?=[/ \t;&\n])")
 _VARIABLE = r"(?P<home>(?:\$HOME|\$\{HOME\})(?=/))"
@@ -42,7 +44,7 @@ def written_out(text: str, exported: Container[str], home: str, tmp: bool) -> st
 
     `exported` are the variables that reach programs. `tmp` is true if /tmp is private.
     """
-    text = _PAGERS.sub("", text)
+    text = listed_first(_PAGER_ONCE.sub("", _PAGERS.sub("", text)))
     if "~" in text and re.fullmatch(r"/[\w./-]+", home):
         text = _HOME_FIRST.sub(lambda found: f"{found[1]}{home}", text)
     if "=" in text and (values := constants(text)) is not None and (tmp or "$(" not in text[: values[0]]):

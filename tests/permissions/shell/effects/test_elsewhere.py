@@ -519,6 +519,11 @@ OF_CONTAINERS = parse_rules(allow=["network(container:web)", "network(container:
         ("docker compose logs api --tail 5 && docker compose config -q", "network(container:./*)"),
         ("kubectl -n a get pods -o wide | head -5", "network(reading:kubectl)"),
         ("kubectl describe pod/web-1", "network(reading:kubectl)"),
+        (
+            "kubectl rollout status deploy/web && kubectl get events --sort-by=.lastTimestamp",
+            "network(reading:kubectl)",
+        ),
+        ("gcloud run services list", "network(reading:gcloud)"),
         ("aws ec2 describe-instances --region us-east-1 --output text", "network(reading:aws)"),
         ("heroku apps:info -a x", "network(reading:heroku)"),
         ("gh project list --owner a", "network(reading:gh)"),
@@ -687,6 +692,8 @@ def test_parts_of_a_line_run_where_each_belongs(workspace: Workspace) -> None:
         ("gh pr comment 5 -F .env", ""),
         ("gh pr comment 5 -F -", "bash(gh pr comment *)"),
         ("gh run rerun 5", ""),
+        ("gh pr review 5 --comment -b x", "bash(gh pr review *)"),
+        ("gh pr review 5 --comment -b x --approve", ""),
         (
             "gh api repos/a/b/pulls/5/comments -F in_reply_to=1 -f body='a `b`'",
             "bash(gh api repos/a/b/pulls/5/comments *)",
@@ -718,6 +725,8 @@ def test_what_is_told_on_a_forge_asks_once_a_kind(command: str, rule: str, works
         "gh pr diff 5 -- src/a.py | head",
         "gh api repos/a/b/contents/c?ref=main 2>&1",
         "/opt/homebrew/bin/gh pr view 49 --repo a/b --json url",
+        "GH_PAGER=cat NO_COLOR=1 gh pr view 5",
+        "docker stats --no-stream && docker image ls && docker network inspect bridge",
         "export GH_PAGER=cat\ngh pr view 5",
         "docker ps 2>&1 | head -3",
         "docker logs web --tail 5",
@@ -745,11 +754,20 @@ def test_terminals_are_asked_about_once(workspace: Workspace) -> None:
         ("kill 4711", "bash(kill *)"),
         ("kill -9 4711 4712 2>/dev/null || true", "bash(kill *)"),
         ("pkill -f 'node server.js'; sleep 1", "bash(pkill -f node server.js)"),
+        ("killall node", "bash(killall node)"),
+        ("lsof -nPti :3000 | xargs -r kill -9", "bash(kill *)"),
+        ("kill -9 $(lsof -ti:3000) 2>/dev/null; echo done", "bash(kill *)"),
+        ("kill $(pgrep -f server)", "bash(kill *)"),
+        *((line, "") for line in ("lsof -t | xargs kill", "kill $(lsof -t)", "kill $(cat pid)", "ps aux | xargs kill")),
+        *(
+            (line, "")
+            for line in ("lsof -ti:3000 | xargs kill -9 -1", "echo 1 | xargs kill", "kill $(lsof -ti:3000; id)")
+        ),
         *(
             (line, "")
             for line in ("kill -9 -1", "kill 1", "kill 0", "kill -- -4711", "kill -s KILL 1", "kill $X", "kill 01")
         ),
-        *((line, "") for line in ("kill $(lsof -ti:3000)", "pkill -u root", "pkill .", "pkill -f a", "killall node")),
+        *((line, "") for line in ("pkill -u root", "pkill .", "pkill -f a")),
     ],
 )
 def test_ending_processes_is_asked_about_once(command: str, rule: str, workspace: Workspace) -> None:
@@ -760,6 +778,7 @@ def test_ending_processes_is_asked_about_once(command: str, rule: str, workspace
 
 
 def test_a_process_that_a_command_has_started_is_ended_unasked(workspace: Workspace) -> None:
+    assert decided("kill -0 4711 && echo runs", workspace, Rules()).decision == "allow", "it only looks"
     own = replace(workspace, started_here=lambda pid: pid == 4711)
     assert decided("kill -TERM 4711 && echo gone", own, Rules()).decision == "allow"
     for command in ("kill 4712", "kill 4711 4712", "kill -4711", "kill 4711 1"):
