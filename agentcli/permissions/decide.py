@@ -17,7 +17,7 @@ from agentcli.core.tool import LinePart, Traits
 from agentcli.permissions.denied.files import NOTHING, Hidden
 from agentcli.permissions.facts import ONLY_READS, CallFacts, Offers, by_file, facts_of
 from agentcli.permissions.paths import EXPOSED_NOTHING, Exposed, Workspace
-from agentcli.permissions.rules import EVERY_SANDBOXED, Rules, parse_rules, paths_shown
+from agentcli.permissions.rules import EVERY_SANDBOXED, Rules, paths_shown, proposed_rules
 
 if TYPE_CHECKING:
     from agentcli.permissions.shell.command_line import CommandLine
@@ -187,7 +187,7 @@ def _grants(
         elif not (found := nature.line.elsewhere.rules(call.name)):
             read = _with_seeing(nature, nature.line)()
             found = read if all(rule.startswith("read(") for rule in read) else ()
-        added = parse_rules(allow=found, origin="session")
+        added = proposed_rules(found)
         seen = (*workspace.shown(), *paths_shown(added.allow, workspace.home))
         then = decide(call, tools, rules + added, mode, replace(workspace, shown=lambda: seen)) if found else None
         return found if then is not None and then.decision == "allow" else ()

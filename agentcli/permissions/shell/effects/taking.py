@@ -49,10 +49,10 @@ def makes_no_links(words: Sequence[str]) -> bool:
     name, *arguments = words
     if name in _WRITING or fits_reading(name, list(words)):
         return True
-    sends = (name, *arguments[:1]) in (("git", "push"), ("docker", "cp"), ("podman", "cp"))
-    return sends or (
-        name == "gh" and arguments[:1] != ["api"] and not {"checkout", "clone", "download"} & set(arguments)
-    )
+    if (name, *arguments[:1]) in (("docker", "cp"), ("podman", "cp")):
+        return ":" in arguments[-1]  # out of a container, it may copy a link
+    fetches = not {"api", "checkout", "clone", "download"}.isdisjoint(arguments)
+    return (name, *arguments[:1]) == ("git", "push") or (name == "gh" and not fetches)
 
 
 def line_makes_no_links(text: str) -> bool:

@@ -79,7 +79,7 @@ ASKS = {
     "git push uses the network: main is a branch that others use": ("git push",),
     "git fetch uses the network": ("git fetch", "git -C src fetch"),
     "sudo acts outside the sandbox": ("sudo make", "env sudo make", "make && sudo make"),
-    "kill acts outside the sandbox": ("kill 1", "lsof -ti :3000 | while read pid; do kill $pid; done", "lsof -ti :3000 | xargs kill"),
+    "kill acts outside the sandbox": ("kill 1", "lsof -ti :3000 | while read pid; do kill $pid; done", "ps aux | xargs kill"),
     "jj uses the network": ("jj git push",),
     "hg push uses the network": ("hg push",),
     "the line hides what it runs": (

@@ -594,7 +594,11 @@ def test_a_container_and_reading_with_a_client_are_asked_about_once(
             "docker cp web:/x ../x",
         ),
         *("docker cp -L README.md web:/x", "make && docker cp README.md web:/x", "docker cp other:/x web:/y"),
-        *("docker exec web ln -s /y a && docker cp README.md web:/x", "cat .env | docker exec -i web sh"),
+        *(
+            "docker exec web ln -s /y a && docker cp README.md web:/x",
+            "docker cp web:/y a && docker cp a web:/x",
+            "cat .env | docker exec -i web sh",
+        ),
         *("docker cp web:/x ~/.bashrc", "docker exec web ls > ../x", "docker exec web $(cat README.md)"),
         *(
             "kubectl delete pod list",
@@ -687,6 +691,7 @@ def test_parts_of_a_line_run_where_each_belongs(workspace: Workspace) -> None:
         ("git push && gh pr create --title x -F README.md", "bash(gh pr create *)"),
         ("ln -s ../secret a && gh pr comment 5 -F a", ""),
         ("make && gh pr comment 5 -F out.md", ""),
+        ("docker cp web:/x a && gh pr comment 5 -F a", ""),
         ("cat README.md | gh pr comment 5 -F -", ""),
         ("gh pr comment 5 -F ~/.ssh/id_rsa", ""),
         ("gh pr comment 5 -F .env", ""),
