@@ -79,7 +79,9 @@ def _named(arguments: Sequence[str]) -> tuple[str, list[str]]:
 
 _REMOVED = re.compile(r"\brm\s+([^;&|\n]*)")
 _DATA = re.compile(
-    r"\b(?:drop|truncate)\s+\w|\bdropdb\b|\bflush(?:all|db)\b|\bdelete\s+from\b(?![^;]*\bwhere\b)", re.IGNORECASE
+    r"\b(?:drop|truncate)\s+\w|\bdrop_?(?:db|database)\b|\bflush(?:all|db)\b|\bdelete\s+from\b(?![^;]*\bwhere\b)"
+    r"|\bdb:(?:drop|reset|wipe)|\bmigrate(?::| )(?:fresh|reset)\b",
+    re.IGNORECASE,
 )
 """Words with which a command empties a database."""
 
@@ -93,16 +95,24 @@ _ALL_OF_IT = re.compile(r"Env|\.Config\s*\}\}|(?:json\s+)?\.\s*\}\}")
 """Parts of a format of `inspect` that show the environment."""
 
 
+_HOST = re.compile(
+    r"\b(?:nsenter|unshare|chroot|mount|docker|podman|nerdctl|kubectl|shutdown|reboot)\b|/proc/1/|/host\b"
+)
+"""Words with which a command may leave a container that has more rights than others."""
+
+
 def _loses(text: str) -> str:
-    """Return why a command in a container asks each time: it removes data there, or may show secrets; else empty."""
+    """Return why a command in a container asks each time: it may leave it, remove data, or show secrets; else empty."""
+    if _HOST.search(text):
+        return "it may reach this machine from there"
     if _SECRETS.search(text):
         return "it may show secrets there"
     if _DATA.search(text):
         return "it may remove data there"
     for found in _REMOVED.findall(text):
         words = found.split()
-        recursive = any(re.match(r"-\w*[rR]|--recursive", word) for word in words)
-        if recursive and not all(word.startswith(("-", "/tmp/")) and ".." not in word for word in words):
+        several = "*" in found or any(re.match(r"-\w*[rR]|--recursive", word) for word in words)
+        if several and not all(word.startswith(("-", "/tmp/")) and ".." not in word for word in words):
             return "it removes folders there"
     return ""
 

@@ -192,8 +192,8 @@ def numbers_ended(words: Sequence[str]) -> tuple[int, ...]:
 
 
 _LISTED = re.compile(
-    r"lsof(?=[^|]*:\d)(?: -(?:[a-zA-Z]*t[a-zA-Z]*|[nPi]+)(?::\d+)?| -i ?(?:tcp|udp|TCP|UDP)?:\d+| -s ?TCP:LISTEN| :\d+)+"
-    r"|pgrep(?: -[fx])? [\w./-]{4,}"
+    r"lsof(?=[^|]*:\d\d)(?: -(?:[a-zA-Z]*t[a-zA-Z]*|[nPi]+)(?::\d+)?| -i ?(?:tcp|udp|TCP|UDP)?:\d+| -s ?TCP:LISTEN| :\d+)+"
+    r"|pgrep(?: -[fx])? (?=\S*\w{3})[\w./-]{4,}"
 )
 """A command that prints the numbers of processes: those that serve a port, or have a name."""
 _OF_LISTED = re.compile(
@@ -219,5 +219,7 @@ def name_ended(words: Sequence[str]) -> str:
     """Return the one name by which `pkill` or `killall` finds processes; empty if they find them in another way."""
     name, *arguments = words
     named = [word for word in arguments if not _SIGNAL.fullmatch(word) and word not in ("-f", "-x", "-n", "-fx", "-xf")]
-    plain = name in ("pkill", "killall") and len(named) == 1 and re.fullmatch(r"[\w./ :][\w./ :-]{3,}", named[0])
+    plain = (
+        name in ("pkill", "killall") and len(named) == 1 and re.fullmatch(r"(?=.*\w{3})[\w./ :][\w./ :-]{3,}", named[0])
+    )
     return named[0] if plain else ""

@@ -11,9 +11,9 @@ _READS = word_set(
     "list ls get show view status describe info log logs tail top ps version history search inspect explain diff events read"
 )
 _CHANGES = word_set("""
-abort accept add allow annotate api apply approve assign associate attach authorize autoscale begin block build bulk call cancel change checkout
+abort accept add allow annotate api apply approve assign associate attach authorize autoscale backup begin block build bulk call cancel change checkout
 clear clone close commit complete config configure confirm connect console continue copy cordon cp create deallocate debug decline delete deny
-deploy deregister destroy detach disable disassociate disconnect dispatch download drain edit eject enable end evict exec execute expose fail
+deploy deregister destroy detach disable disassociate disconnect dispatch download drain dump edit eject enable end evict exec execute export expose fail
 failover fork forward generate grant import init inject insert install invalidate invite invoke issue join keygen kill label leave link lock
 login logout merge migrate modify move mv open pause patch pin post promote provision proxy publish purge push put reboot rebuild receive
 recover redeploy refresh register reinstall reject release remove rename reopen replace rerun reset resize restart restore resume retry revert
@@ -24,7 +24,7 @@ terminate transfer trigger truncate tunnel uncordon undelete undo unlink unlock 
 _NOUNS = {"gcloud": frozenset({"run", "config"})}
 """Such words that are nouns of a client: its parts."""
 _SECRET = re.compile(
-    r"secret|token|passw|credential|private|decrypt|login|kube-?config|(?:^|[-_:./])(?:auth|env|keys?|vars?)(?:$|[-_:./=])",
+    r"secret|token|passw|credential|private|decrypt|login|helper|kube-?config|(?:^|[-_:./])(?:auth|env|keys?|vars?)(?:$|[-_:./=])",
     re.IGNORECASE,
 )
 _OPTION = re.compile(r"-[A-Za-z]|--[a-z][a-z-]*")
@@ -33,7 +33,7 @@ _STEERING = re.compile(
 )
 """Parts of an option's name with which it may start a program, write a file, or talk to another server."""
 _NOUN = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
-_VALUE = re.compile(r"(?!.*(?:^|=)(?:[@/~]|\.{1,2}/))(?!\w*https?:|file:).*", re.DOTALL)
+_VALUE = re.compile(r"(?!.*(?:^|=)(?:[@/~]|\.{1,2}/))(?!\w*https?:|file:|.*-file=).*", re.DOTALL)
 """Values that name neither a file nor a server."""
 _MOST_NOUNS = 3
 """Maximum words before the verb."""

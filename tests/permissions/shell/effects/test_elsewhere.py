@@ -550,6 +550,11 @@ def test_a_container_and_reading_with_a_client_are_asked_about_once(
         ),
         *("docker exec web rm -rf /", "docker exec web sh -c 'rm -rf /data'", "docker exec web rm -r /tmp/../data"),
         *(
+            "docker exec web nsenter -t 1 -m sh",
+            "docker exec web docker run -v /:/h a",
+            "docker exec web chroot /host",
+            "docker exec web sh -c 'rm -f /data/*'",
+            "docker exec web rails db:drop",
             "docker exec web printenv",
             "docker exec web sh -c 'env | sort'",
             "docker exec web cat /proc/1/environ",
@@ -624,6 +629,8 @@ def test_a_container_and_reading_with_a_client_are_asked_about_once(
             "heroku config:get A",
             "heroku pg:reset list",
             "heroku run list",
+            "aws rds export list",
+            "kubectl get pods -o=jsonpath-file=a",
             "doctl compute droplet list",
             "fly deploy list",
         ),
@@ -766,7 +773,14 @@ def test_terminals_are_asked_about_once(workspace: Workspace) -> None:
         *((line, "") for line in ("lsof -t | xargs kill", "kill $(lsof -t)", "kill $(cat pid)", "ps aux | xargs kill")),
         *(
             (line, "")
-            for line in ("lsof -ti:3000 | xargs kill -9 -1", "echo 1 | xargs kill", "kill $(lsof -ti:3000; id)")
+            for line in (
+                "lsof -ti:3000 | xargs kill -9 -1",
+                "echo 1 | xargs kill",
+                "kill $(lsof -ti:3000; id)",
+                "pkill -f ....",
+                "kill $(pgrep ....)",
+                "lsof -ti:0 | xargs kill",
+            )
         ),
         *(
             (line, "")
