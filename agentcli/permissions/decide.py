@@ -281,7 +281,7 @@ def _by_mode(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
         return Decision("allow", f"mode {mode}", "edits inside the workspace are free")
     boxes = workspace.sandboxed or workspace.gated
     if mode == "auto" and boxes and nature.line is not None and nature.line.elsewhere.runs:
-        return Decision("allow", "mode auto", "it only reads, or pushes your branch")
+        return Decision("allow", "mode auto", "it only reads, pushes your branch, or sets a name in git")
     if mode == "auto" and workspace.sandboxed and nature.line is not None:
         contained = nature.line.contained
         if contained.reads:
@@ -306,7 +306,9 @@ def _by_sandbox_rule(nature: CallFacts, line: CommandLine, mode: Mode) -> Decisi
     if boxed:
         contained = line.contained if every else line.alone
         if every and line.elsewhere.runs:
-            return Decision("allow", f"allow {boxed}", "it only reads, or pushes your branch, as in mode auto")
+            return Decision(
+                "allow", f"allow {boxed}", "it only reads, pushes your branch, or sets a name in git, as in mode auto"
+            )
         if every and contained.reads:
             return Decision("allow", "read-only", ONLY_READS)
         if not contained.why:

@@ -52,10 +52,32 @@ _CACHES = (
         ".hex/packages",
         ".mix/archives",
     ),
-    *(".stack/snapshots", ".stack/programs", ".cabal/packages", ".cabal/store", ".opam", ".julia/packages"),
+    *(
+        ".nvm",
+        ".pyenv",
+        ".rbenv",
+        ".nodenv",
+        ".goenv",
+        ".jenv",
+        ".volta",
+        ".asdf",
+        ".proto",
+        ".local/share/mise",
+        ".local/share/fnm",
+    ),
+    *(
+        ".sdkman/bin",
+        ".sdkman/candidates",
+        ".stack/snapshots",
+        ".stack/programs",
+        ".cabal/packages",
+        ".cabal/store",
+        ".opam",
+        ".julia/packages",
+    ),
     *(".julia/artifacts", ".julia/compiled", ".local/share/fonts", ".fonts", ".terraform.d/plugin-cache", "R"),
 )
-"""Folders below the home folder with downloads of package managers: published packages and no credentials."""
+"""Folders below the home folder with what package and version managers fetched: published programs, no credentials."""
 
 _SHARED = (".local", ".cargo", "go")
 """Folders in the home folder with more than programs: only their subfolder on PATH is visible."""

@@ -57,6 +57,7 @@ from agentcli.permissions.shell.syntax.parse import (
     spellings,
     started,
     starts_in_background,
+    starts_interpreter,
 )
 from agentcli.permissions.shell.syntax.strict import WRITES, NotPlain, read_plain
 from agentcli.permissions.shell.syntax.written_out import with_home, written_out
@@ -256,7 +257,8 @@ class CommandLine:
     @cached_property
     def _running(self) -> tuple[tuple[Part, ...], bool]:
         """Its commands without texts that are only completed, and whether it runs nothing else."""
-        return contents(self.text, completions=False) if "complete" in self.text else (self.parts, self.whole)
+        other = "complete" in self.text or any(map(starts_interpreter, self.parts))
+        return contents(self.text, completions=False) if other else (self.parts, self.whole)
 
     @property
     def _stays(self) -> bool:

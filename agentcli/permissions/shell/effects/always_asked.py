@@ -163,7 +163,9 @@ def paths_in(word: str) -> Iterator[str]:
     forms = [word, word.partition("=")[2], word.rpartition(":")[2], word.rpartition("@")[2], word.lstrip("@<>")]
     if len(word) > 2 and word[0] == "-" and word[1] != "-":
         forms.append(word[2:])
-    return (form for form in dict.fromkeys(forms) if form and len(form) < 4096 and not {"\n", "\t"} & set(form.strip("\t")))
+    return (
+        form for form in dict.fromkeys(forms) if form and len(form) < 4096 and not {"\n", "\t"} & set(form.strip("\t"))
+    )
 
 
 def _word_protected(text: str, write: bool, folder: Path, workspace: Workspace) -> str:

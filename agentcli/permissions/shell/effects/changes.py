@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 from agentcli.permissions.git_config import changed, indexed, repository
-from agentcli.permissions.paths import UndoCover, Workspace, judge_entry, judge_path, names_protected, resolved
+from agentcli.permissions.paths import UndoCover, Workspace, below, judge_entry, judge_path, names_protected, resolved
 from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.programs.option_grammar import Found, Shape, fit
 from agentcli.permissions.shell.syntax.file_names import meanings
@@ -142,7 +142,35 @@ def discarding_problem(words: Sequence[str], folders: Sequence[Path], workspace:
     if workspace.undo is not None and _too_large(workspace, workspace.undo):
         return f"git {name} discards changes, and the workspace is too large to be restored"
     named = (folder / word for word in arguments for folder in folders if word != "--")
-    return next(filter(None, (loss(path, workspace) for path in named)), "")
+    judge = loss if _from_commit(name, arguments) else _replacing_problem
+    return next(filter(None, (judge(path, workspace) for path in named)), "")
+
+
+def _from_commit(name: str, arguments: Sequence[str]) -> bool:
+    """Return True if git takes files from a commit, which may contain some that are not tracked now."""
+    source = any(word.startswith(("-s", "--source")) for word in arguments)
+    before = arguments[: arguments.index("--")] if "--" in arguments else []
+    return name == "rm" or source or any(not word.startswith("-") for word in before)
+
+
+def _replacing_problem(path: Path, workspace: Workspace) -> str:
+    """Return why undo could not restore what git replaces at a path: in a folder, only files that it tracks."""
+    places = repository(path) if path.is_dir() else ()
+    if not places or workspace.undo is None:
+        return loss(path, workspace)
+    try:
+        lost = [file for file in changed(places[1], resolved(places[0])) if below(file, (resolved(path),))]
+    except (OSError, ValueError, IndexError):
+        return loss(path, workspace)
+    return _unrestorable(lost, resolved(places[0]), workspace, workspace.undo)
+
+
+def _unrestorable(files: Sequence[Path], top: Path, workspace: Workspace, undo: UndoCover) -> str:
+    """Return why undo could not restore files of a work tree; empty if it could."""
+    skipped = (path for path in files if not undo.skipped.isdisjoint(path.relative_to(top).parts))
+    if why := next((f"{path.name} could not be restored" for path in skipped), ""):
+        return why
+    return next(filter(None, (loss(path, workspace) for path in files)), "")
 
 
 def _reset_problem(revisions: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
@@ -154,7 +182,7 @@ def _reset_problem(revisions: Sequence[str], folders: Sequence[Path], workspace:
     if undo is None:
         return "git reset discards changes, and nothing could put them back"
     for folder in folders:
-        top, *places = repository(folder)
+        top, *places = map(resolved, repository(folder))
         try:
             lost = changed(places[0], top)
         except (OSError, ValueError, IndexError):
@@ -164,10 +192,7 @@ def _reset_problem(revisions: Sequence[str], folders: Sequence[Path], workspace:
             lost += [path for path in _large(workspace, undo) if resolved(path) not in recorded]
         if lost and _too_large(workspace, undo):
             return "git reset discards changes, and the workspace is too large to be restored"
-        skipped = (path for path in lost if not undo.skipped.isdisjoint(path.relative_to(top).parts))
-        if why := next((f"{path.name} could not be restored" for path in skipped), ""):
-            return why
-        if why := next(filter(None, (loss(path, workspace) for path in lost)), ""):
+        if why := _unrestorable(lost, top, workspace, undo):
             return why
     return ""
 

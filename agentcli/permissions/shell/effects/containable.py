@@ -388,8 +388,11 @@ def _clone(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) 
     return _Judged("" if kept else "git clones into another folder than /tmp")
 
 
-_READING_GIT = GIT_READERS.keys() - word_set(
-    "clean worktree symbolic-ref notes bisect branch tag remote stash reflog config"
+_READING_GIT = (
+    GIT_READERS.keys() - word_set("clean worktree symbolic-ref notes bisect branch tag remote stash reflog config")
+) | word_set(
+    "archive cat-file check-attr check-mailmap check-ref-format column fmt-merge-msg format-patch hash-object interpret-trailers"
+    " mailinfo merge-tree patch-id stripspace verify-commit verify-tag"
 )
 """Commands of git that change no repository, whatever their options."""
 _CONFIG = tuple(

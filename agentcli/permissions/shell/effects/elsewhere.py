@@ -1,6 +1,6 @@
 """Lines that act outside the sandbox without a question.
 
-Each command only reads, here or from another machine, or pushes the branch that is worked on.
+Each command only reads, here or from another machine, pushes the branch that is worked on, or sets a name in git.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import BY_SSH, IN_CONTAINER, NETWORK, OWN_PROJECT, READING_WITH, exact, kind_of_place
 from agentcli.permissions.shell.effects.containers import in_container
+from agentcli.permissions.shell.effects.git_repositories import names_itself
 from agentcli.permissions.shell.effects.network_use import hosts_read
 from agentcli.permissions.shell.effects.other_machine import Visit, visit
 from agentcli.permissions.shell.effects.pushing import push_of
@@ -39,7 +40,7 @@ class Elsewhere:
     """Verdict on a line as it would run outside the sandbox."""
 
     acts: bool = False
-    """True if a command of it reads from another machine, or pushes."""
+    """True if a command of it reads from another machine, pushes, or sets a name in git."""
     why: str = ""
     """Reason to ask about such a command."""
     others: bool = False
@@ -170,7 +171,8 @@ def _action(command: Command, folders: tuple[Path, ...], workspace: Workspace, r
             return Elsewhere(acts=True)
         return Elsewhere(True, "tmux shows what is on your terminals", pushes=(_SCREENS,))
     if name == "git":
-        return _push(command, folders, workspace)
+        names = names_itself(command.words, folders, workspace)
+        return Elsewhere(acts=True) if names else _push(command, folders, workspace)
     if name in ("kill", "pkill", "killall"):
         return _ending(command.words, workspace)
     visited = _visit(command, folders, workspace)

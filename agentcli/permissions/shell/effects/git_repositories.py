@@ -159,6 +159,29 @@ _NAMING = re.compile(
 """Settings on git's command line that start no program."""
 
 
+def names_itself(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> bool:
+    """Return True if git keeps a setting of a repository of the workspace that only names, colours or advises.
+
+    Git runs nothing for that, and no setting of this kind leads it to another program, folder or host.
+    """
+    placed = git_placed(words, folders)
+    if placed is None or placed[0][1:2] != ("config",):
+        return False
+    given = [word for word in placed[0][2:] if word != "--local"]
+    unset = given[:1] == ["--unset"] and len(given) == 2
+    key, value = (given[1], "") if unset else (given[0], given[1]) if len(given) == 2 else ("", "-")
+    plain = not value.startswith("-") and value.isprintable() and UNKNOWN not in value and "=" not in key
+    if not plain or not _KEPT.match(f"{key}=") or not _NAMING.fullmatch(f"{key}={value}"):
+        return False
+    places = map(resolved, placed[1])
+    tops = [next((top for top in (at, *at.parents) if probe.exists(top / ".git")), None) for at in places]
+    own = repositories(workspace)
+    return all(top is not None and top in own and not workspace.git(top).danger for top in tops)
+
+
+_KEPT = re.compile(r"(?:user|color|advice)\.|core\.(?:quotepath|abbrev)=", re.IGNORECASE)
+
+
 def _tracking(arguments: Sequence[str], folder: Path) -> str:
     """Return why a new branch would get an upstream, which git stores in the config; or an empty string."""
     if arguments[0] not in ("checkout", "switch", "branch") or "--no-track" in arguments:

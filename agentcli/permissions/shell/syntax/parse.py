@@ -18,6 +18,7 @@ from agentcli.permissions.shell.programs.known_programs import (
     RUNNING,
     SHELLS,
     WRAPPERS,
+    is_interpreter,
 )
 from agentcli.permissions.shell.syntax.here_texts import prints_text
 
@@ -306,8 +307,8 @@ def contents(text: str, completions: bool = True) -> tuple[tuple[Part, ...], boo
     """Return all commands of a line, including wrappers and nested shells, as deep as text can be followed.
 
     The second value is false if the line may run commands that were not found. With `completions`, the arguments of
-    `complete` count as commands. A shell without a terminal runs none of it, and fish only shows how such a line would
-    continue.
+    `complete` count as commands, and programs in the languages of other interpreters as shell text. A shell without a
+    terminal runs none of it, and fish only shows how such a line would continue.
     """
     parts: list[Part] = []
     whole = _look(text, parts, _DEPTH, completions)
@@ -458,9 +459,39 @@ def _has_alias(part: Part) -> bool:
     return part.words[0].text == "git" and any(word.text.startswith(("-c", "alias.")) for word in part.words[1:3])
 
 
+def _own_language(words: list[str]) -> int:
+    """Return where the arguments of an interpreter begin that is no shell: `uv run python -c 'import x'`.
+
+    Return the number of words if there is none, or if a program after it, or one that joins its words to a text for a
+    shell, runs commands.
+    """
+    names = list(map(os.path.basename, words))
+    runs = [name in WRAPPERS or name in RUNNING for name in names]
+    if any(found and name not in _EXECUTING for name, found in zip(names, runs, strict=True)):
+        return len(words)
+    last = max((place for place, found in enumerate(runs) if found), default=0)
+    for place, word in enumerate(words[1:], 1):
+        if is_interpreter(word) and not runs[place]:
+            return place + 1 if place > last else len(words)
+    return len(words)
+
+
+_EXECUTING = PLAIN_WRAPPERS.union(
+    ("env", "exec", "command", "xargs", "find", "mise"), ("uv", "poetry", "pipenv", "conda", "hatch", "pdm", "rye")
+)
+"""Wrappers that start a program with the words that they get."""
+
+
+def starts_interpreter(part: Part) -> bool:
+    """Return True if a command may start an interpreter that is no shell."""
+    words = [word.text for word in part.words]
+    return bool(words) and _own_language(words) < len(words)
+
+
 def _look_inside(part: Part, parts: list[Part], depth: int, completions: bool) -> bool:
     whole = True
-    for word in part.words[1:]:
+    program = len(part.words) if completions else _own_language([word.text for word in part.words])
+    for word in part.words[1:program]:
         if word.text in (UNKNOWN, ";") or _SCRIPTED.isdisjoint(word.text):
             continue
         if depth == 0:

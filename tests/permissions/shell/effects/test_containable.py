@@ -169,7 +169,7 @@ for x in a b; do n=$(wc -l < log.txt); [ "$n" -gt 0 ] && echo "$n $x"; done|if [
 find src -type f -exec sh -c 'head -1 "$1"' sh {} \\;|grep "a `x` (b" src|uv run python -c "for x in [1, 2]: print(f'{x} (a)')"|make && [ -f x ] && $X
 tool run //apps/api:lint|timeout 5 tool run //apps/api:lint|tool send x "/merge"|tool get --path=/api/v1/users|make >&1|make 2>&1
 git apply x.patch|git apply -R --check x.patch|git config --list|git config --get-regexp '^remote'|git config -l --show-origin
-git remote -v && git remote get-url --push origin
+git remote -v && git remote get-url --push origin|git format-patch -1|git archive HEAD|git hash-object README.md
 """
 """Commands of which the sandbox holds whatever they do, also unseen."""
 GIT = """
@@ -348,7 +348,7 @@ def test_git_records_in_an_added_repository_and_in_no_nested_one(workspace: Work
     assert (decided(commit, workspace).decision, decided(commit, added).decision) == ("ask", "allow")
     assert decided(commit, added).records
     assert decided(f"git -C {lib} commit -m x", added).decision == "allow"
-    for command in (f"cd {lib}/nested && git add a", f"cd {lib} && make && git config user.name x"):
+    for command in (f"cd {lib}/nested && git add a", f"cd {lib} && make && git config core.editor x"):
         assert decided(command, added).decision == "ask", command
     (lib / ".git/hooks/pre-commit").touch()
     assert decided(commit, added).decision == "ask"
@@ -423,8 +423,11 @@ def test_a_hard_reset_runs_if_undo_covers_what_it_replaces(tmp_path: Path) -> No
     (work / "made").write_bytes(b"x" * 200)
     assert decided("git reset --hard", here).records, "git does not track it"
     assert decided("git reset --hard HEAD~1", here).why == "made is too large to be restored"
+    assert decided("git restore .", here).records
+    assert decided("git checkout HEAD~1 -- .", here).why == "work contains .git, which could not be restored"
     (work / "large").write_bytes(b"y" * 200)
     assert decided("git reset --hard", here).why == "large is too large to be restored"
+    assert decided("git checkout -- .", here).why == "large is too large to be restored"
     assert decided("git reset --hard", replace(here, undo=None)).decision == "ask"
 
 
@@ -500,3 +503,24 @@ def test_settings_of_git_are_shown_unless_they_hold_credentials(workspace: Works
         config.write_text(before)
     for command in ("git config --list --edit", "git config core.hooksPath x --list", "git config -l --file /etc/x"):
         assert decided(command, workspace).decision == "ask"
+
+
+@each_row(
+    ("command", "decision"),
+    [
+        *((f"{each}", "allow") for each in (
+            'uv run python -c "\nimport open\nfor at in (1, 2): print({10,12})"', "mise exec -- uv run python -c 'wall (1)'",
+            "timeout 5 node -e 'open (1); kill (2)'", "xargs -n1 python -c 'rm big.bin'",
+        )),
+        *((f"{each}", "ask") for each in (
+            "uv run sh -c 'rm big.bin'", "timeout 5 python -c x sh -c 'rm big.bin'", "uv run python -c 'open(\".env\")'", "env python x && sudo make",
+            "uv run --python sh -c 'rm big.bin'", "timeout 5 bash -c 'python -c 1; rm big.bin'", "sudo python x",
+            "find . -exec python x {} \\; -exec rm big.bin \\;", "parallel python x 'a; rm big.bin' ::: 1", "watch python x '; rm big.bin'",
+            "eval python x '; rm big.bin'", "timeout 5 eval python x '; rm big.bin'", "uv run python x.py; rm big.bin",
+        )),
+    ],
+)  # fmt: skip
+def test_a_program_for_another_interpreter_is_no_text_of_the_shell(
+    command: str, decision: str, workspace: Workspace
+) -> None:
+    assert decided(command, workspace).decision == decision

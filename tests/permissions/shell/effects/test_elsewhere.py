@@ -995,3 +995,27 @@ def test_a_text_with_escapes_is_read(command: str, workspace: Workspace) -> None
 def test_escapes_hide_nothing(command: str, workspace: Workspace) -> None:
     (workspace.cwd / ".env").touch()
     assert asked(command, workspace).decision == "ask"
+
+
+@each_row(
+    ("command", "decision"),
+    [
+        *((f"{each}", "allow") for each in (
+            "git config user.name 'A B'", "git config --local user.email a@b.c", "git config --unset user.name", "git config color.ui false",
+            "git -C src config user.name x", "git config user.email a@b.c && git commit -m x", "git config user.name x; make",
+        )),
+        *((f"{each}", "ask") for each in (
+            "git config --global user.email a@b.c", "git config core.hooksPath x", "git config --unset core.hooksPath", "git config user.signingkey x",
+            "git config commit.gpgsign false", "git config alias.x '!make'", "git config user.name --edit", "git config core.pager cat",
+            "git config 'user.name=x' y", 'git config user.name "$(make)"', "git config --file x user.name y",
+            "git -C .. config user.name x", "GIT_DIR=x git config user.name y", "git config user.name x > /etc/x", "git config user.x.name y",
+            "git config remote.origin.pushurl x", "git config branch.main.remote x", "./git config user.name x", "git config user.name x; sudo make",
+        )),
+    ],
+)  # fmt: skip
+def test_git_may_keep_who_commits_in_the_own_repository(command: str, decision: str, workspace: Workspace) -> None:
+    settings(workspace)
+    found = decided(command, workspace, Rules())
+    assert found.decision == decision
+    settings(workspace, more="[core]\n\tsshCommand = ./x\n")
+    assert decided(command, workspace, Rules()).decision == "ask"
