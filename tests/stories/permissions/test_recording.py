@@ -76,3 +76,50 @@ def test_a_repository_that_was_added_records_there_as_well_and_its_settings_stay
     for script in (f"cd {other} && {commit}", f"cp a.txt {lib}/.git/hooks/x", f"echo x >> {lib}/.git/config"):
         assert run(script, added, git=True).returncode != 0, script
     assert run(f"cd {lib} && git branch x", added, git=False).returncode != 0
+
+
+def test_what_git_removes_or_moves_there_can_be_got_back(workspace: Workspace) -> None:
+    assert (
+        run("git add -A && git commit -qm one && git branch gone && git tag old", workspace, git=True).returncode == 0
+    )
+    made = "echo two > a.txt; git commit -qam two; git checkout -qB gone HEAD; git checkout -q -; git reset -q --hard HEAD~1"
+    assert run(made, workspace, git=True).returncode == 0
+    assert (workspace.cwd / "a.txt").read_text() == "one\n"
+    tip = run("git rev-parse gone", workspace, git=False).stdout[:7]
+    removed = run(
+        "git branch -D gone && git tag -d old && echo three > a.txt && git stash -q && git stash drop",
+        workspace,
+        git=True,
+    )
+    assert removed.returncode == 0, removed.stderr
+    assert f"(was {tip}" in removed.stdout
+    assert (removed.stdout.count("was "), removed.stdout.count("Dropped")) == (2, 1)
+    stash = removed.stdout.rpartition("(")[2].partition(")")[0]
+    back = run(
+        f"git show {tip}:a.txt && git stash apply -q {stash} && cat a.txt && git reflog | wc -l", workspace, git=True
+    )
+    assert back.stdout.splitlines()[:2] == ["two", "three"], back.stderr
+
+
+def test_patches_and_hidden_programs_need_no_open_repository(workspace: Workspace) -> None:
+    assert run("git add -A && git commit -qm one && echo two > a.txt", workspace, git=True).returncode == 0
+    (workspace.cwd / ".env").write_text("KEY=secret\n")
+    done = run(
+        "git diff > x.patch && git apply -R x.patch && cat a.txt && git config --list | grep -c core",
+        workspace,
+        git=False,
+    )
+    assert (done.returncode, done.stdout.startswith("one\n")) == (0, True), done.stderr
+    beside = workspace.cwd.parent / "beside"
+    for hidden in (
+        "$(printf ca)t .env",
+        "eval \"$(printf 'cat .env')\"",
+        "x=tee; echo 1 | $x .env",
+        "ls .env | xargs cat",
+    ):
+        assert "secret" not in run(hidden, workspace, git=False).stdout, hidden
+    run(f"$(printf touch) {beside}", workspace, git=False)
+    for hidden in ('x="git commit -qam two"; $x', "$(printf to)uch .git/hooks/pre-commit"):
+        assert run(hidden, workspace, git=False).returncode != 0, hidden
+    assert (workspace.cwd / ".env").read_text() == "KEY=secret\n"
+    assert not beside.exists()
