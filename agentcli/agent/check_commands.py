@@ -154,7 +154,7 @@ _INSTALLS = frozenset(
         "lock",
     ]
 )
-_MANAGERS = frozenset(
+PACKAGE_MANAGERS = frozenset(
     [
         "npm",
         "pnpm",
@@ -194,7 +194,12 @@ def named_kinds(words: Sequence[str]) -> frozenset[Kind]:
         return frozenset()
     program = PurePath(words[0]).name
     operands = [word for word in words[1:] if not word.startswith("-")]
-    if program in _MANAGERS and operands and operands[0] in _INSTALLS and not (program == "go" and "test" in operands):
+    if (
+        program in PACKAGE_MANAGERS
+        and operands
+        and operands[0] in _INSTALLS
+        and not (program == "go" and "test" in operands)
+    ):
         return frozenset()
     own = _named(PurePath(program).stem if program.endswith((".sh", ".py", ".js", ".ts", ".mjs", ".rb")) else program)
     if own and own != {"checks"}:

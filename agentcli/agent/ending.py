@@ -14,7 +14,17 @@ from agentcli.agent.calls.call import Call, Run, Stage
 from agentcli.agent.claim_words import NO_RECEIPT, Receipt, may_claim
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionPart, Unfinished
-from agentcli.agent.intent import after_answered, announces, asks, orders_change, unclear
+from agentcli.agent.intent import (
+    after_answered,
+    announces,
+    asks,
+    breaks_off,
+    claims_success,
+    finds_nothing_to_do,
+    leaves_open,
+    orders_change,
+    unclear,
+)
 from agentcli.agent.reply import ENDS, ReplyBuilder
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Event
@@ -24,15 +34,23 @@ from agentcli.core.record import Record
 LAST_WORD = "Only your last message is read: repeat in it what is needed of this one."
 ANNOUNCED = f"You announced a step and did not take it. Take it now, or say that the task is finished. {LAST_WORD}"
 WRITTEN_CALL = f"Your reply holds a call written as text, which nothing runs. Make it as a tool call now, or say that the task is finished. {LAST_WORD}"
+CONFIRMED = "reply just `ANSWERED` if your last message says so, else `ANSWERED:` and the answer"
 NOTHING_DONE = (
     "The task asks for a change, and nothing was changed, nor did a command show that it is done. Nobody can answer a question: decide, and do it now. "
-    f"If nothing has to change, run what shows it (a test, a build), then say so. {LAST_WORD}"
+    f"If nothing has to change, run what shows it (a test, a build). Then, or if it cannot be done, {CONFIRMED}."
 )
 UNCLEAR = (
-    "Nothing was changed, and no command showed that the task is done. If the task asks for a change, decide and make it now: nobody can answer a question. "
-    "If it asks only for an answer, reply just `ANSWERED` if your last message gives it, else `ANSWERED:` and the answer."
+    "No file was changed. If the task asks for a change, decide and make it now: nobody can answer a question. "
+    f"If it asks only for an answer, or nothing has to change, or it cannot be done, {CONFIRMED}."
 )
-ASKED = f"Nobody can answer a question: decide, and do what is left of the task. If nothing is left, end without a question. {LAST_WORD}"
+LEFT = (
+    "Your last message leaves something open, and nobody can answer it: decide, and do what is left of the task. "
+    "If nothing is left, reply just `ANSWERED`."
+)
+CUT_SHORT = (
+    "Your last message ends within a block of code. If it was a change, make it with a tool; if it was an answer, send it again, whole. "
+    "If it is whole, reply just `ANSWERED`."
+)
 OPEN_TODOS = f"Your list still has open items:\n{{items}}\nDo them, or correct the list with todo and say what is left undone and why. {LAST_WORD}"
 UNSHOWN = f"{{claim}}. Run it now, or say plainly that it was not run, or that it fails. {LAST_WORD}"
 CONFIRM = (
@@ -63,18 +81,32 @@ class Reason:
     notice: str = ""
     key: str = ""
     """Name under which it is counted, if its text differs each time."""
+    confirmed: bool = False
+    """True if the model may settle it by `ANSWERED`."""
+    once: bool = False
+    """True if it reminds once in a turn. It then counts against the end only until a call succeeds."""
 
 
 _ANNOUNCED = Reason(ANNOUNCED, "the model announced a step and did not take it", STOPPED_SHORT)
 _WRITTEN_CALL = Reason(WRITTEN_CALL, "the model wrote a call as text, which nothing runs", STOPPED_SHORT)
 _LONE = Reason(WRITTEN_CALL, notice=STOPPED_SHORT)
 """A reply that is only a command: it may be the answer."""
-_ASKED = Reason(ASKED)
-"""A question after work: it may be an offer, so the run does not fail."""
-_NOTHING_DONE = Reason(
-    NOTHING_DONE, "it asks for a change, nothing was changed, and no command showed that it holds", NO_CHANGE
+_LEFT = Reason(
+    LEFT, "its last message asks something or lists what is left, and nobody answers", confirmed=True, once=True
 )
-_UNCLEAR = Reason(UNCLEAR, "nothing was changed, and the model did not say that the task asks only for an answer")
+"""A question or an open list after work: it may be an offer."""
+_CUT_SHORT = Reason(CUT_SHORT, "its last message ends within a block of code", confirmed=True)
+_NOTHING_DONE = Reason(
+    NOTHING_DONE,
+    "it asks for a change, nothing was changed, and no command showed that it holds",
+    NO_CHANGE,
+    confirmed=True,
+)
+_UNCLEAR = Reason(
+    UNCLEAR,
+    "nothing was changed, and the model did not say that the task asks only for an answer",
+    confirmed=True,
+)
 
 
 @dataclass(slots=True)
@@ -84,6 +116,8 @@ class Deeds:
     called: bool = False
     acted: bool = False
     """True if a call succeeded that may have changed something, or proved success: any call except a mere reading."""
+    changed: bool = False
+    """True if a call succeeded that did more than read, check or run code, or if files were changed."""
     progress: bool = False
     """True if a call succeeded since the last reminder."""
 
@@ -93,17 +127,20 @@ def undone(text: str, deeds: Deeds, task: str, *, idle: bool = True, alone: bool
 
     `idle` if only the model's text explains why nothing was changed, `alone` if nobody reads it who could answer.
     """
+    done = deeds.changed if alone else deeds.acted
     if text.rstrip().endswith(ENDS) and _writes_call(text, task):
         yield _WRITTEN_CALL
     elif re.fullmatch(_LONE_COMMAND, text):
         yield _LONE
-    elif announces(text, anywhere=not deeds.acted):
+    elif announces(text, anywhere=not done):
         yield _ANNOUNCED
-    if not idle or deeds.acted:
+    if alone and breaks_off(text):
+        yield _CUT_SHORT
+    if not idle or done or (alone and deeds.called and finds_nothing_to_do(text)):
         return
-    if orders_change(task, surely=alone):
+    if orders_change(task, surely=alone) and not deeds.acted:
         yield _NOTHING_DONE
-    elif alone and unclear(text, task):
+    elif alone and unclear(text, task, called=deeds.called, ran=deeds.acted):
         yield _UNCLEAR
 
 
@@ -157,10 +194,9 @@ class Ending(SessionPart):
 
     def before_end(self, reply: ReplyBuilder) -> Unfinished:
         """Return the objection to an end with this reply."""
-        rest = after_answered(reply.text) if self._unsure else None
-        answer = "" if rest is None else rest or self._unsure
+        answer = self._confirmed(reply.text)
         text = answer or reply.text
-        reasons = [one for one in self._reasons(text) if not (answer and one is _UNCLEAR)]
+        reasons = [one for one in self._reasons(text) if not (answer and one.confirmed)]
         receipt = receipt_in(self._core, text)
         if not self._alone:
             notice = next((reason.notice for reason in reasons if reason.notice), receipt.line)
@@ -174,23 +210,37 @@ class Ending(SessionPart):
             if self._may_say(reason):
                 self._said[reason.key or reason.reminder] += 1
                 self._pending.add(reason.key or reason.reminder)
-                self._unsure = text if reason is _UNCLEAR and after_answered(text) is None else ""
+                self._unsure = text if reason.confirmed and after_answered(text) is None else ""
                 return Unfinished(reason.reminder, undone=reason.undone)
-        undone = next((reason.undone for reason in reasons if reason.undone), "")
+        undone = next((reason.undone for reason in reasons if reason.undone and self._stands(reason)), "")
         line = receipt.line if receipt.verified is False else ""
         left = UNDONE.format(why=undone) if undone else ""
         return Unfinished(undone=left, notice=line, verified=receipt.verified, answer=answer)
 
+    def _confirmed(self, text: str) -> str:
+        """Return the final answer that a reply confirms or gives after a reminder; empty without one.
+
+        A claim of success is no answer: nothing shows it.
+        """
+        rest = after_answered(text) if self._unsure else None
+        answer = "" if rest is None else rest or self._unsure
+        return "" if claims_success(answer) and not self.deeds.changed else answer
+
     def _may_say(self, reason: Reason) -> bool:
-        most = MOST_REMINDERS if reason.undone else 1
+        most = MOST_REMINDERS if reason.undone and not reason.once else 1
         key = reason.key or reason.reminder
         return key not in self._pending and self._said[key] < most
 
+    def _stands(self, reason: Reason) -> bool:
+        return not reason.once or reason.reminder in self._pending
+
     def _reasons(self, text: str) -> Iterator[Reason]:
-        idle = self._able() and not self._denied()
-        yield from undone(text, self.deeds, self._task(), idle=idle, alone=self._alone)
-        if self._alone and self.deeds.acted and asks(text):
-            yield _ASKED
+        idle, task = self._able() and not self._denied(), self._task()
+        if self._alone and self.deeds.acted and not self.deeds.changed:
+            self.deeds.changed = self._changed_files()
+        yield from undone(text, self.deeds, task, idle=idle, alone=self._alone)
+        if self._alone and self.deeds.changed and (asks(text) or leaves_open(text)):
+            yield _LEFT
         if self._alone and (items := self._open_todos()):
             yield Reason(OPEN_TODOS.format(items=items))
         if self._alone and self._confirms and self.deeds.acted:
@@ -200,6 +250,11 @@ class Ending(SessionPart):
         """Return True if the session can change files."""
         offered = [self._core.traits.get(str(raw["name"])) for raw in self._journal.history.tools]
         return self._core.approval.mode != "plan" and any(known is not None and known.edits_files for known in offered)
+
+    def _changed_files(self) -> bool:
+        """Return True if a command of this turn has changed files. Without checkpoints it counts as such."""
+        checkpointer, entries = self._core.checkpointer, self._of_turn()
+        return checkpointer is None or (bool(entries) and checkpointer.changed_since(entries[0].seq))
 
     def _denied(self) -> bool:
         """Return True if a call of this turn was denied."""
@@ -251,7 +306,16 @@ class DeedStage(Stage):
             or (call.decision is not None and call.decision.reads)
         )
         reads = known or (traits.effect not in ("write", "run") and not traits.behaviour.delegates)
-        deeds.acted = deeds.acted or not (reads or _changed_nothing(call.output.metadata))
+        if reads or _changed_nothing(call.output.metadata):
+            return
+        deeds.acted = True
+        deeds.changed = deeds.changed or not (traits.runs_commands and _examines(traits.subject.text(call.call.input)))
+
+
+def _examines(command: str) -> bool:
+    from agentcli.agent.proof import examines  # it compiles patterns, and most turns run no command
+
+    return examines(command)
 
 
 def _changed_nothing(metadata: Mapping[str, Any]) -> bool:

@@ -1,7 +1,8 @@
 """Intent of texts: what a task asks for, and whether a reply announces a step, asks, or confirms an answer.
 
 The words of each language are one entry of `LANGUAGES`. They only classify a text: a turn's calls decide whether it is
-done. If they do not, and the words do not either, the model is asked.
+done. A task counts as one for an answer only if its words show that; otherwise the model is asked. Few verbs ask for an
+answer, and any verb may ask for a change.
 """
 
 from __future__ import annotations
@@ -17,11 +18,16 @@ from agentcli.core.dataclass import dataclass
 class Language:
     """Words of one language, as patterns for the beginning of a clause.
 
-    `orders` is a request to change something, `announces` the first person before a step.
+    `orders` is a request to change something, `announces` the first person before a step. `informs` is a verb that asks
+    for an answer, and `requests` begins a question to somebody who shall act. `left` are words, anywhere in a clause,
+    for what is not done yet.
     """
 
     orders: str
     announces: str
+    informs: str = r"(?!)"
+    requests: str = r"(?!)"
+    left: str = r"(?!)"
 
 
 _LEAD = (
@@ -36,72 +42,131 @@ _VERBS = (
     r"make (?:it|the|all|this|that|these|those|them|both|every|sure|[\w./`]*(?:\(\)`?|`|\.\w+) \w+)|(?:get|bring) .+ (?:to pass|green|working|running|in(?:to)? line|up to date)|get rid of|(?:sort|take care of|deal with|look after) (?:it|this|that|them)\b"
 )
 _ARTEFACT = r"(?:(?:(?!\b(?:of|about)\b)[^.!?\n])*?(?:`|\w/\w|\w\.\w{1,4}\b|\b(?:tests?|files?|scripts?|functions?|class|modules?|endpoints?|methods?|commands?|components?|docstrings?|readme|changelog|migrations?)\b))"
+_INFORMS = (
+    rf"{_LEAD}(?:tell|explain|describe|rate|translate|review|summari[sz]e|compare|list|show|say|answer|reply|given|consider|"
+    r"what|why|how|which|who|when|where|whether|is|are|does|did|do you|check|find|look|analy[sz]e|assess|audit|investigate|read|suggest|recommend|propose|estimate|count|give me|walk|understand|see|decide|know|think|report|draft|plan|"
+    r"write (?:me )?(?:a|an|the)\s|make (?:me )?an? (?:list|table|summary|overview)\b)\b"
+)
+"""The beginning of an English sentence that asks for an answer. A verb after a comma or colon in it orders nothing."""
 LANGUAGES = {
     "English": Language(
         rf"{_LEAD}"
         rf"(?:(?:{_VERBS})\b|(?:write|create|make|build|generate|document)\b{_ARTEFACT})|(?:the\s+)?[\w.`/]+(?:\(\)`?|`|\.\w+)\s+(?:should|must|has to|needs to|shall)\s|it (?:should|must)\s",
         r"(?:(?:and|now|next|then|first|so|ok|okay|alright),?\s+)*(?:I(?:['’]ll| will| am going to|['’]m going to| need to)|let me(?! know\b)|let['’]s)\b",
+        _INFORMS,
+        r"(?:can|could|would|will) you\b",
+        r"\bremain(?:ing|s? to)\b|\bstill (?:to|needs?|missing|open|pending|left|ha(?:s|ve) to|untouched)\b|\bleft to (?:do|be)\b|\byet to\b|\bnot (?:yet )?(?:done|finished|started|covered|converted|migrated)\b|\bthe (?:other|rest|others)\b[^.]{0,40}\b(?:can|could|will|needs?|should|follows?)\b|\banother (?:session|run|step|turn)\b|\bseparate (?:session|run|step|turn|change)\b",
     ),
     "German": Language(
         r"(?:bitte\s+)?(?:behebe?|repariere|korrigiere|ändere|änder|ergänze|füge?|implementiere|entferne|lösche|ersetze|benenne|verschiebe|"
         r"aktualisiere|erweitere|verbessere|passe?|baue?|schreibe?|erstelle|mach|sorge)\b|(?:kannst|könntest|würdest) du\b.*\b\w+(?:n|en)\s*$",
         r"ich werde\b|lass(?:en sie|t)? (?:mich|uns)\b|(?:jetzt|nun|gleich|zuerst|dann|als nächstes) \w+e ich\b|ich (?!würde\b)\w+e?\b.*\b(?:jetzt|nun|gleich|als nächstes)\b",
+        r"(?:erkläre?|beschreibe?|zeige?|nenne?|liste|fasse?\b.*\bzusammen|schau|prüfe? ob|finde? heraus|vergleiche?|bewerte?|schlage?|sage?)\b",
+        r"(?:kannst|könntest|würdest) du\b|(?:können|könnten|würden) sie\b",
+        r"\b(?:fehl(?:t|en) noch|noch (?:nicht|offen|fehl\w+|zu)|ausstehend\w*|übrigen? \w+ (?:folg|müss|steh|brauch)\w*)\b",
     ),
     "French": Language(
         r"(?:merci de\s+|peux-tu\s+|pouvez-vous\s+|il faut\s+)?(?:corrige[rz]?|répare[rz]?|modifie[rz]?|change[rz]?|ajoute[rz]?|implémente[rz]?|"
         r"supprime[rz]?|remplace[rz]?|renomme[rz]?|crée[rz]?|écri(?:s|re|vez)|met(?:s|tre|tez)|fai(?:s|re|tes))\b",
         r"(?:(?:maintenant|ensuite|d['’]abord),? )?(?:je vais\b|laisse[zs]?-moi\b|je m['’]en (?:occupe|charge)\b)|je \w+ (?:ça |cela )?(?:maintenant|tout de suite)",
+        r"(?:expliqu|décri|montr|list|résum|compar|propos|analys)(?:e[rz]?|s|re|vez)\b|dis-moi\b",
+        r"(?:peux|pourrais)-tu\b|(?:pouvez|pourriez)-vous\b|tu (?:peux|pourrais)\b",
+        r"\b(?:il )?reste(?:nt)?\b|\bpas encore\b",
     ),
     "Spanish": Language(
         r"(?:por favor,?\s+|puedes\s+|podrías\s+|hay que\s+)?(?:corrig(?:e|ir)|arregl(?:a|ar)|repar(?:a|ar)|modific(?:a|ar)|cambi(?:a|ar)|añad(?:e|ir)|"
         r"agreg(?:a|ar)|implement(?:a|ar)|elimin(?:a|ar)|borr(?:a|ar)|reemplaz(?:a|ar)|renombr(?:a|ar)|cre(?:a|ar)|escrib(?:e|ir)|actualiz(?:a|ar)|haz|hacer)\b",
         r"(?:ahora |luego |primero )?(?:voy a|vamos a|déja(?:me|nme)|permíteme|procedo a)\b|(?:ahora|enseguida) (?:lo|la|mismo)\b",
+        r"(?:explica|describe|muestra|enumera|resume|compara|propón|dime|analiza|revisa)(?:me)?\b",
+        r".*\b(?:puedes?|podrías?)\b",
+        r"\b(?:falta|queda|resta)n\b|\b(?:falta|queda) (?:por|el|la|los|las)\b|\baún no\b|\bpendientes?\b",
     ),
     "Portuguese": Language(
         r"(?:por favor,?\s+|você pode\s+)?(?:corrij?a|corrigir|conserte|consertar|modifique|mude|mudar|adicion(?:e|ar)|implement(?:e|ar)|remov(?:a|er)|"
         r"apag(?:ue|ar)|substitu(?:a|ir)|renomei?e|cri(?:e|ar)|escrev(?:a|er)|atualiz(?:e|ar)|faça)\b",
         r"(?:agora |depois |primeiro )?(?:vou|vamos|deixe?-me|irei)\b",
+        r"(?:explique|explica|descreva|mostre|liste|resuma|compare|proponha|diga|analise)(?:-me)?\b",
+        r"(?:você )?(?:pode|poderia|consegue)\b",
+        r"\b(?:falta|resta)m?\b|\bainda não\b|\bpendentes?\b",
     ),
     "Italian": Language(
         r"(?:per favore,?\s+|puoi\s+)?(?:corregg(?:i|ere)|sistema(?:re)?|ripara(?:re)?|modifica(?:re)?|cambia(?:re)?|aggiung(?:i|ere)|implementa(?:re)?|"
         r"rimuov(?:i|ere)|elimina(?:re)?|sostitui(?:sci|re)|rinomina(?:re)?|crea(?:re)?|scriv(?:i|ere)|aggiorna(?:re)?)\b",
         r"(?:ora |adesso |poi |prima )?(?:sto per|procedo|lascia(?:mi|temi)|vado a|\w+(?:erò|irò)|(?:lo |la )?\w+o subito)\b|(?:ora|adesso) (?:lo |la )?\w+o\b",
+        r"(?:spiega|descrivi|mostra|elenca|riassumi|confronta|proponi|dim|analizza)(?:mi)?\b",
+        r"(?:mi )?(?:puoi|potresti|può)\b",
+        r"\b(?:manca(?:no)?|resta(?:no)?|riman(?:e|gono))\b|\bnon ancora\b",
     ),
     "Dutch": Language(
         r"(?:kun je\s+|graag\s+)?(?:repareer|herstel|corrigeer|wijzig|verander|voeg|implementeer|verwijder|vervang|hernoem|maak|schrijf|werk)\b",
         r"ik (?:ga|zal)\b|laat me\b|(?:nu|daarna|eerst) \w+ ik\b",
+        r"leg\b.*\buit\b|(?:beschrijf|toon|vergelijk|vertel|noem)\b",
+        r"(?:kun|kan|wil) je\b|kunt u\b",
+        r"\b(?:resteert|resterende|nog (?:niet|te|open))\b",
     ),
     "Polish": Language(
         r"(?:proszę\s+)?(?:napraw|popraw|zmień|dodaj|zaimplementuj|usuń|zastąp|zaktualizuj|stwórz|utwórz|napisz|przenieś)\w*",
         r"(?:teraz|zaraz|następnie|najpierw) \w+(?:ę|am|em)\b|pozwól\w*",
+        r"(?:wyjaśnij|opisz|pokaż|wymień|podsumuj|porównaj)\b",
+        r"(?:czy )?(?:możesz|mógłbyś|mogłabyś)\b",
+        r"\b(?:pozosta\w+|zosta(?:ło|ły) \w+|jeszcze nie)\b",
     ),
     "Russian": Language(
         r"(?:пожалуйста,?\s+)?(?:исправь|почини|измени|поменяй|добавь|реализуй|удали|замени|переименуй|обнови|создай|напиши|сделай|перенеси)\w*",
         r"(?:сейчас|теперь|затем|далее|сначала),? (?:я )?\w+(?:ю|у|усь|юсь)\b|я (?:сейчас|теперь)\b|давай(?:те)?\b|позвольте\b",
+        r"(?:объясни|опиши|покажи|перечисли|сравни|расскажи|предложи)(?:те)?\b",
+        r"(?:не )?(?:можешь|можете|мог(?:ли|ла)? бы)\b",
+        r"\b(?:остал\w+|остаётся|остальн\w+|ещё не|пока не)\b",
     ),
     "Turkish": Language(
         r".*\b(?:düzelt|onar|değiştir|ekle|uygula|kaldır|sil|güncelle|oluştur|yaz)(?:in|ın|un|ün|iniz|ınız|ir misin|er misin)?\s*$",
         r"(?:şimdi|önce|sonra)\b.*\w+(?:ceğim|cağım|ıyorum|iyorum|uyorum|üyorum)$",
+        r".*\b(?:açıkla|anlat|listele|özetle|karşılaştır)\w*\s*$",
+        r".*(?:abilir|ebilir|r) m[iı]s[iı]n",
+        r"\b(?:kalan|henüz)\b",
     ),
     "Chinese": Language(
         r".*?(?:修复|修正|修改|改正|改成|更改|添加|增加|新增|实现|删除|移除|替换|重命名|重构|更新|创建|编写|优化|升级)",
         r"(?:好的?[，,。]?)?(?:现在|接下来|然后|首先|下一步|马上)?[，,]?(?:我(?:将|会|来|要|现在|先|这就|马上|接下来)|让我|我们来)",
+        r"(?:请|帮我)?(?:解释|说明|介绍|总结|列出|比较|分析|告诉|描述)",
+        r".*(?:你能|能帮|帮我|可以帮)",
+        r"其余|剩下|剩余|还需|尚未|还没",
     ),
     "Japanese": Language(
         r".*(?:修正|追加|変更|実装|削除|作成|更新|置き換え|直し|書き換え|リファクタ\w*)(?:し|て|を|く|せよ|する|$)",
-        r"(?:では|それでは|次に|まず|これから|今から|今|すぐに?)[、,]?.*(?:ます|ましょう)$|.*(?:修正|追加|変更|実装|作成|削除|対応|実行)(?:して(?:いき)?|し)ます$",
+        r"(?:では|それでは|次に|続いて|引き続き|まず|これから|今から|今|すぐに?)[、,]?.*(?:ます|ましょう)$|.*(?:修正|追加|変更|実装|作成|削除|対応|実行)(?:して(?:いき)?|し)ます$",
+        r".*(?:説明し|教え|要約し|比較し)\w*$",
+        r".*(?:もらえ|くれ|いただけ)(?:ます|ない|る|ません)",
+        r"残り|未対応|まだ",
     ),
     "Korean": Language(
         r".*(?:수정|추가|변경|구현|삭제|작성|생성|제거|고쳐|바꿔|업데이트|리팩터링)",
         r".*(?:겠습니다|할게요|볼게요|하겠어요)$",
+        r".*(?:설명|알려|요약|비교)\w*\s?\w*$",
+        r".*(?:줄 수|주실|줄래|해줄)",
+        r"남은|남았|아직",
     ),
+    "Vietnamese": Language(
+        r"(?:hãy\s+)?(?:sửa|thêm|xóa|xoá|đổi|thay|cập nhật|viết|tạo)\b",
+        r"(?:tiếp theo|bây giờ|sau đó|trước tiên),?.*\bsẽ\b|(?:tôi|mình|em) sẽ\b",
+        left=r"\bcòn lại\b|\bchưa (?:làm|xong)\b",
+    ),
+    "Ukrainian": Language(
+        r"(?:будь ласка,?\s+)?(?:виправ|додай|зміни|видали|заміни|онови|створи|напиши|зроби|перенеси)\w*",
+        r"(?:зараз|тепер|далі|потім|спочатку),? (?:я )?\w+(?:ю|у|усь|юсь)\b|я (?:зараз|тепер)\b",
+    ),
+    "Arabic": Language(
+        r"(?:أصلح|أضف|غي[ّ]?ر|احذف|استبدل|حد[ّ]?ث|أنشئ|اكتب)\b",
+        r"(?:الآن |بعد ذلك |ثم )?سوف\b|(?:الآن |بعد ذلك |ثم )?س[أن]\w+",
+    ),
+    "Hindi": Language(r".*(?:करो|कर दो|लगा दो|जोड़ो|हटाओ|बदलो|बनाओ|कीजिए|दीजिए)\s*$", r".*(?:ूंगा|ूँगा|ूंगी|ूँगी|ेंगे)$"),
 }
-"""How texts order and announce changes, by language."""
+"""How texts order and announce changes, and ask for answers, by language."""
 
 _CLAUSE = r"[.!?:;。！？；：।؟؛]+(?=\s|$|[^\x00-\x7f])"
 _CONJUNCTION = r",?\s+(?:and|then|und|dann|et|puis|y|luego|e|poi|en)\s+(?=\w)"
 _MARKER = r"[\s*_#>\"'(¿¡]*(?:[-+•]\s+)?(?:\d+[.)]\s*)?(?:\[[ x]\]\s*)?[*_\"'(]*"
-_LOOK_ONLY = r"(?i)\b(?:do not|don['’]t|without) (?:chang|edit|modif|writ|touch|fix|implement)\w* (?:anything|any (?:code|files?|thing)|(?:the )?(?:code|files?))\b|\bread[- ]only\b"
+_LOOK_ONLY = r"(?i)\b(?:no|without(?: making)?(?: any)?) (?:code )?changes\b|\b(?:do not|don['’]t|without) (?:chang|edit|modif|writ|touch|fix|implement)\w* (?:anything|any (?:code|files?|thing)|(?:the )?(?:code|files?))\b|\bread[- ]only\b"
 _SENTENCE_END = r"(?<=[.!?…।؟])[\"')\]*_]*\s+|(?<=[。！？])|\n+"
 _TO_A_PERSON = r"(?i)\byou(?:['’]\w+)?\b"
 """A sentence that addresses a person (`Let me know if you …`, `I'll leave that to you`).
@@ -120,22 +185,36 @@ _QUOTED = r"(?<!\w)(?:\"[^\"\n]*\s[^\"\n]*\"|'[^'\n]*\s[^'\n]*'(?!\w)|“[^”\n
 """Several words in quotation marks."""
 _LATER = r",\s+(?=\w+\s+(?!or\b|oder\b|ou\b|o\b)\w)"
 """A comma before a clause that can order something (`In cart.py, fix the total`): the verb has an object."""
-_INFORMS = (
-    rf"(?i)[\W_]*{_LEAD}(?:tell|explain|describe|rate|translate|review|summari[sz]e|compare|list|show|say|answer|reply|given|consider|"
-    r"what|why|how|which|who|when|where|whether|is|are|does|did|do you|check|find|look|analy[sz]e|assess|audit|investigate|read|suggest|recommend|propose|estimate|count|give me|walk|understand|see|decide|know|think|report|draft|plan|"
-    r"write (?:me )?(?:a|an|the)\s)\b"
-)
-"""The beginning of a sentence that asks for an answer. A verb after a comma or colon in it orders nothing."""
-_ENGLISH = r"(?i)\b(?:the|this|that|these|with|and|it|from|what|why|how|should|please)\b"
-"""Words that almost every longer English text has, and few texts in other languages."""
 _ENDING = 20_000
 """Characters at the end of a reply in which its last sentence or paragraph is looked for."""
+_SENTENCE = r"\n+|(?<=[.!?;])\s+|(?<=[。！？；])"
+_RUNS = rf"(?i){_MARKER}{_LEAD}(?:(?:re-?)?run|execute|start|launch|test|build|compile|lint|verify)\b"
+"""The beginning of a sentence that asks to run something."""
+_WORD = r"[ぁ-ヿ一-鿿]{1,2}|[^\W\d_]+"
+"""A word; two characters of a script without spaces count as one."""
 _SHORT = 3
-"""Maximum words of a text in ASCII letters that may be English without them."""
+"""Maximum words of a short text."""
 _CODE = r"`|\w/\w|\w\.\w{1,4}\b|\w\(\)"
 """What names a file or code."""
 _ANSWERED = r"(?i)[\W_]*answered\b[\W_]*"
 """The beginning of a reply that confirms the one before it."""
+_DONE = (
+    r"(?i)[\W_]*(?:all )?(?:done|fixed|finished|completed|all set|erledigt|fertig|behoben|c['’]est fait|corrigé|terminé|listo|hecho|corregido|feito|pronto|concluído|"
+    r"fatto|corretto|klaar|gedaan|gotowe|zrobione|готово|сделано|исправлено|tamam|bitti|已?完成|搞定|完了|완료)(?!\w)"
+)
+"""The beginning of a reply that claims success."""
+_LEFT_LIST = (
+    r"(?im)^\W*(?:(?:still )?(?:remaining|open)|still (?:to do|missing)|left to do|not (?:yet )?done|to-?do|noch (?:offen|zu tun)|offen|reste(?: à faire)?|pendientes?|por hacer|"
+    r"pendentes?|por fazer|da fare|осталось|剩余|剩下|待办|残り|未対応|남은 (?:작업|일))(?!\w)[^\n]{0,40}[:：]\W*$|^\s*[-*+] \[ \] "
+)
+"""The beginning of a list of what is left, or an item of a list that is not ticked."""
+_NEEDLESS = (
+    r"(?i)\bno changes? (?:(?:is|are|was|were) )?(?:needed|necessary|required)\b|\bnothing (?:to (?:change|fix|remove|update|do)|needs to (?:be )?chang\w+)\b|"
+    r"\bkeine Änderung\w* (?:nötig|notwendig|erforderlich)\b|\baucun (?:changement|modification)\w* (?:n['’]est )?nécessaire|\bno (?:es|fue) necesario\b|\bnão (?:é|foi) necessári\w+|"
+    r"\bnon (?:è|era) necessari\w+|\bизменени\w+ не (?:требу|нуж)\w+|无需(?:任何)?(?:修改|更改|改动)|(?:変更|修正)は(?:不要|必要ありません)|(?:변경|수정)할 필요가 없"
+)
+"""The statement that nothing has to change: the model would only confirm it."""
+_FENCE_MARK = r"(?m)^\s*(?:`{3,}|~{3,})"
 _ITEM = r"\s*(?:[-*•]|\d+[.)])\s"
 _QUESTION = ("?", "？", "؟", "\u037e")
 _NEGATED = r"(?i)\s+(?:not|never)\b"
@@ -160,19 +239,54 @@ def asks(text: str) -> bool:
     return last.endswith(_QUESTION) and not re.match(_ITEM, last)
 
 
-def unclear(text: str, task: str) -> bool:
+def unclear(text: str, task: str, *, called: bool = False, ran: bool = False) -> bool:
     """Return True if only the model can tell whether this reply is all that its task asks for.
 
-    That holds for an order in another language than English. It also holds for a task about code in such a language, or
-    whose reply asks something. A task with a question mark, or that asks in English for an answer, is clear.
+    That holds for every task that does not plainly ask for an answer. `called` if the turn has called a tool: without
+    calls, a few words about no code are conversation. `ran` if a command ran: its result may be the answer.
     """
     said = _said(task)
-    if any(mark in said for mark in _QUESTION) or any(re.match(_INFORMS, line) for line in _lines(said)):
+    if _wants_answer(said, ran=ran):
         return False
-    if not re.search(_CODE, said):
-        return orders_change(task)
-    plain = all(letter.isascii() for letter in said if letter.isalpha()) and not orders_change(task)
-    return asks(text) or not plain or (len(said.split()) > _SHORT and not re.search(_ENGLISH, said))
+    short = len(re.findall(_WORD, said)) <= (1 if called else _SHORT) and not re.search(_CODE, said)
+    return not short or orders_change(task) or (called and asks(text))
+
+
+def _wants_answer(said: str, *, ran: bool) -> bool:
+    """Return True if a task plainly asks for an answer: no other sentence in it orders something."""
+    if re.search(_LOOK_ONLY, said):
+        return True
+    informs = _pattern("informs")
+    sentences = [sentence for sentence in re.split(_SENTENCE, said) if sentence.strip()]
+    asked = [
+        bool(informs.match(one) or (ran and re.match(_RUNS, one)))
+        or (any(mark in one for mark in _QUESTION) and not _pattern("requests").match(one))
+        for one in sentences
+    ]
+    others = [one for one, is_asked in zip(sentences, asked, strict=True) if not is_asked]
+    ends_with_question = bool(asked) and asked[-1] and said.rstrip().endswith(_QUESTION)
+    ordered = orders_change(said, surely=True) or (not ends_with_question and orders_change("\n".join(others)))
+    return any(asked) and not ordered
+
+
+def finds_nothing_to_do(text: str) -> bool:
+    """Return True if a reply states that nothing has to change, and leaves nothing open."""
+    return bool(re.search(_NEEDLESS, text)) and not (asks(text) or leaves_open(text) or claims_success(text))
+
+
+def leaves_open(text: str) -> bool:
+    """Return True if a reply lists what is left of its task, or its last paragraph says that something is."""
+    return bool(re.search(_LEFT_LIST, text) or _pattern("left", anywhere=True).search(_last_said(text.strip())))
+
+
+def claims_success(text: str) -> bool:
+    """Return True if a reply begins with the claim that the task is done."""
+    return re.match(_DONE, text) is not None
+
+
+def breaks_off(text: str) -> bool:
+    """Return True if a reply ends within a block of code."""
+    return len(re.findall(_FENCE_MARK, text)) % 2 == 1
 
 
 def after_answered(text: str) -> str | None:
@@ -181,14 +295,10 @@ def after_answered(text: str) -> str | None:
     return text[said.end() :] if said else None
 
 
-def _lines(said: str) -> list[str]:
-    return [line for line in re.split(r"\n+|(?<=[.!?;。])\s*", said) if line.strip()]
-
-
 def _clauses(said: str) -> Iterator[str]:
     """Yield the clauses that may order something. A sentence that asks for an answer is split only at its conjunctions."""
     for line in filter(str.strip, re.split(r"\n+|(?<=[.!?;])\s+", said)):
-        marks = r"(?!)" if re.match(_INFORMS, line) else rf"{_CLAUSE}|{_LATER}"
+        marks = r"(?!)" if _pattern("informs").match(line) else rf"{_CLAUSE}|{_LATER}"
         between = rf"{marks}|{_CONJUNCTION}"
         yield from (clause for clause in re.split(between, line) if clause.strip())
 
@@ -239,8 +349,11 @@ def _announces(sentence: str) -> bool:
 
 
 @cache
-def _pattern(kind: str, only: str = "") -> re.Pattern[str]:
-    """Return the patterns of all languages, or of one, compiled on first use: it would add milliseconds to each start."""
+def _pattern(kind: str, only: str = "", *, anywhere: bool = False) -> re.Pattern[str]:
+    """Return the patterns of all languages, or of one, compiled on first use: it would add milliseconds to each start.
+
+    They match at the beginning of a clause, or `anywhere`.
+    """
     chosen = [LANGUAGES[only]] if only else LANGUAGES.values()
     patterns = "|".join(f"(?:{getattr(language, kind)})" for language in chosen)
-    return re.compile(rf"{_MARKER}(?:{patterns})", re.IGNORECASE)
+    return re.compile(patterns if anywhere else rf"{_MARKER}(?:{patterns})", re.IGNORECASE)

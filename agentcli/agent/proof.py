@@ -10,10 +10,19 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 
-from agentcli.agent.check_commands import EVERY, kinds_of, language_of, language_read_by, only_shows, programs_of_others
+from agentcli.agent.check_commands import (
+    EVERY,
+    PACKAGE_MANAGERS,
+    kinds_of,
+    language_of,
+    language_read_by,
+    only_shows,
+    programs_of_others,
+)
 from agentcli.agent.claim_words import Kind
 from agentcli.agent.claims import claims
 from agentcli.core.dataclass import dataclass
+from agentcli.permissions.shell.programs.known_programs import is_interpreter
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +96,21 @@ def ledger(steps: Iterable[Step]) -> Ledger:
                 if proof.passed or kind not in proofs or retracts:
                     proofs[kind] = proof
     return Ledger(proofs, edited, ran)
+
+
+def examines(command: str) -> bool:
+    """Return True for a line that may have changed nothing.
+
+    It consists of checks, programs that show something, package managers, and interpreters. Only changed files show
+    that it did more.
+    """
+    return all(_examines(words) for words, _ in _commands(_HERE.sub(r" \3", command)))
+
+
+def _examines(words: Sequence[str]) -> bool:
+    program = PurePath(words[0]).name
+    shows = only_shows(words) and program not in ("git", "gh")
+    return shows or bool(kinds_of(words)) or program in PACKAGE_MANAGERS or is_interpreter(program)
 
 
 _UNTESTED = re.compile(

@@ -10,9 +10,12 @@ import pytest
 from agentcli.agent.ending import NO_CHANGE
 from agentcli.core.event import Noticed, TurnEnded
 from agentcli.core.message import Text
+from agentcli.core.on_demand import OnDemand
 from agentcli.frontends.run.results import ResultBuilder, conclusion
 from agentcli.permissions.rules import parse_rules
 from agentcli.providers.scripted.model import Reply, call, say
+from agentcli.sessions.checkpoints.changes import Changes
+from agentcli.sessions.store import Store
 from tests.agent.open_session import ended, messages, open_session, results, say_to
 
 TASK = "The discount in cart.py is wrong: fix it, and add a test."
@@ -123,7 +126,10 @@ TRUE = {
     "a change": (TASK, [say("", READ), say("", WRITE), say("Fixed.")]),
     "a check that shows that nothing is to do": (TASK, [say("", CHECK), say("It is right as it is.")]),
     "a change after the reminder": (TASK, [say("Should I?"), say("", WRITE), say("Done.")]),
-    "a change, with an offer": (TASK, [say("", WRITE), say("Fixed. Shall I add a test for zero too?")]),
+    "a change, with an offer": (
+        TASK,
+        [say("", WRITE), say("Fixed. Shall I add a test for zero too?"), say("ANSWERED")],
+    ),
     "an answer": ("What does price() do?", [say("", READ), say("It doubles `n`.")]),
     "an answer with an offer": ("Why is the total wrong?", [say("", READ), say("It doubles. Shall I change it?")]),
     "a review": ("Review cart.py.", [say("", READ), say("1. `price` doubles.\n2. No test.")]),
@@ -176,6 +182,122 @@ TRUE = {
 @pytest.mark.parametrize(("task", "script"), TRUE.values(), ids=TRUE)
 def test_a_true_end_is_done(task: str, script: list[Reply], tmp_path: Path) -> None:
     assert run(tmp_path, script, task)[0].ending == "done"
+
+
+TITLES = {
+    "a ticket": ("Round-trip bookings for the checkout", "I looked around. What shall I begin with?"),
+    "a complaint": ("the totals look off since Monday", "You could halve the factor in `cart.py`."),
+    "an error": ("KeyError: 'price' in cart.py", "Open `cart.py` and replace `n * 2` by `n * 0.8`."),
+    "a wish": ("Visitors ought to see net amounts", "That needs a second column. I could build it."),
+    "an adjective": ("Saner defaults for the cart, please", "```diff\n-    return n * 2\n+    return n * 0.8\n```"),
+    "a verb that no list names": ("tighten the cart module", "This is out of my reach here."),
+    "a question before an order": ("Why is it doubled? Fix it.", "Because of the factor in line 2."),
+    "a request in the form of a question": ("Can you tidy the cart?", "Yes: the factor goes, and a test comes."),
+    "a request in German": ("Kannst du den Warenkorb aufräumen?", "Ja, der Faktor stört."),
+    "a report in Swedish": ("Summan blir fel när kunden har rabatt", "Byt `2` mot `0.8` på rad 2."),
+    "a report in Greek": ("Το σύνολο διπλασιάζεται στο cart.py", "Αλλάξτε τον συντελεστή στη γραμμή 2."),
+    "a report in Hebrew": ("הסכום בעגלה יוצא כפול", "צריך לשנות את המקדם."),
+}
+
+
+@pytest.mark.parametrize(("task", "text"), TITLES.values(), ids=TITLES)
+def test_without_a_change_only_a_plain_question_or_the_model_shows_that_a_text_is_all(
+    task: str, text: str, tmp_path: Path
+) -> None:
+    assert run(tmp_path, [say("", READ), say(text)], task)[0].ending == "incomplete"
+    last, _ = run(tmp_path, [say("", READ), say(text), say("ANSWERED")], task)
+    assert (last.ending, last.text, last.steps) == ("done", text, 3)
+    assert run(tmp_path, [say("", READ), say(text), say("", WRITE), say("Changed.")], task)[0].ending == "done"
+
+
+@pytest.mark.parametrize("text", ["Done. It is halved.", "Erledigt: der Faktor ist 0,8.", "完成。系数已改。"])
+def test_a_claim_of_success_is_no_answer_of_a_turn_that_changed_nothing(text: str, tmp_path: Path) -> None:
+    script = [say("", READ), say(text), say("ANSWERED")]
+    assert run(tmp_path, script, "a sane factor in the cart module")[0].ending == "incomplete"
+
+
+PLAIN = {
+    "a greeting": ("say hello", "Hello! What can I do for you?"),
+    "a word": ("thanks", "You are welcome. Anything else?"),
+    "a question": ("which file holds the price", "cart.py"),
+    "a verb that asks, in German": ("Erkläre mir bitte den Faktor im Warenkorb", "Er verdoppelt."),
+    "a verb that asks, in Chinese": ("解释一下 cart.py 里的系数", "它把价格翻倍。"),
+    "a choice": ("Is a factor or a table better here?", "A table. Shall I draft one?"),
+    "a wish for no change": ("Why is it doubled? No changes please.", "The factor is 2."),
+}
+
+
+@pytest.mark.parametrize(("task", "text"), PLAIN.values(), ids=PLAIN)
+def test_a_plain_question_costs_no_request_more(task: str, text: str, tmp_path: Path) -> None:
+    last, _ = run(tmp_path, [say(text)], task)
+    assert (last.ending, last.steps) == ("done", 1)
+
+
+def test_a_message_that_finds_nothing_to_change_needs_no_confirmation(tmp_path: Path) -> None:
+    text = "No change is needed: line 2 multiplies by `n` already."
+    last, _ = run(tmp_path, [say("", READ), say(text)], "Make sure that cart.py multiplies.")
+    assert (last.ending, last.steps) == ("done", 2)
+    assert run(tmp_path, [say("", READ), say(f"{text} Shall I test it?")], TASK)[0].ending == "incomplete"
+    assert run(tmp_path, [say(text)], TASK)[0].ending == "incomplete"
+
+
+CHECKED = call("bash", command="python -c 'import cart'")
+
+
+def run_with_checkpoints(folder: Path, script: Sequence[Reply], task: str = TASK) -> tuple[str, int]:
+    """How a turn of a session with checkpoints ended, and its requests."""
+    work, store = folder / "work", Store(folder / "sessions")
+    work.mkdir(parents=True)
+    (work / "cart.py").write_text("def price(n):\n    return n * 2\n")
+    journal = store.create(work)
+    kept = store.checkpoints(journal, [work])
+    session = open_session(
+        work,
+        script,
+        mode="yolo",
+        attended=False,
+        journal=journal,
+        changes=lambda _: lambda append: OnDemand(lambda: Changes(journal, kept, append), lambda: True),
+    )
+    last = ended(say_to(session, task))
+    session.close()
+    return last.ending, last.steps
+
+
+def test_a_check_before_any_change_shows_nothing(tmp_path: Path) -> None:
+    script = [say("", CHECKED), say("Replace the factor, then it will be right.")]
+    assert run_with_checkpoints(tmp_path / "1", script)[0] == "incomplete"
+    assert run_with_checkpoints(tmp_path / "2", [*script, say("ANSWERED")]) == ("done", 3)
+    script = [say("", CHECKED), say("It imports.")]
+    assert run_with_checkpoints(tmp_path / "3", script, "run an import of cart.py") == ("done", 2)
+
+
+def test_a_command_that_changes_a_file_is_a_deed_whatever_its_program(tmp_path: Path) -> None:
+    write = call("bash", command='python -c \'open("rates.py", "w").write("RATE = 0.8")\'')
+    script = [say("", write), say("The rate has its own module.")]
+    assert run_with_checkpoints(tmp_path, script) == ("done", 2)
+    assert (tmp_path / "work" / "rates.py").exists()
+
+
+OPEN_ENDS = {
+    "a question": "The factor is right now. Shall I go on with the tests?",
+    "a list with boxes": "So far:\n\n- [x] the factor\n- [ ] the test",
+    "what is left": "The factor is right.\n\nRemaining:\n- the test",
+    "what is left, in German": "Der Faktor stimmt.\n\nNoch offen:\n- der Test",
+    "the rest, in English": "The factor is right. The other modules need the same.",
+    "the rest, in French": "Le facteur est juste. Il reste le test.",
+    "the rest, in Chinese": "系数已改。其余文件还需处理。",
+    "an announcement in Vietnamese": "Đã sửa hệ số. Tiếp theo tôi sẽ viết bài kiểm tra.",
+    "an announcement in Japanese": "係数を直しました。続いてテストを書きます。",
+    "half a block of code": "The test is:\n\n```python\ndef test_price():\n    assert pri",
+}
+
+
+@pytest.mark.parametrize("text", OPEN_ENDS.values(), ids=OPEN_ENDS)
+def test_a_part_of_the_work_is_no_end_if_the_message_leaves_the_rest_open(text: str, tmp_path: Path) -> None:
+    last, _ = run(tmp_path, [say("", WRITE), say(text)])
+    assert (last.ending, last.steps) == ("incomplete", 3)
+    assert run(tmp_path, [say("", WRITE), say(text), say("", CHECK), say("All is there.")])[0].ending == "done"
 
 
 def test_progress_clears_the_count_so_that_a_later_promise_is_reminded_again(tmp_path: Path) -> None:
@@ -243,10 +365,10 @@ def test_an_answer_to_a_question_may_end_with_an_offer(tmp_path: Path) -> None:
 
 def test_the_answer_is_the_message_before_the_one_that_confirms_it(tmp_path: Path) -> None:
     script = [say("", READ), say("Elle double le prix."), say("**ANSWERED**")]
-    last, _ = run(tmp_path, script, "Décris cart.py en une phrase.")
+    last, _ = run(tmp_path, script, "Fais un résumé de cart.py en une phrase.")
     assert (last.ending, last.text) == ("done", "Elle double le prix.")
     script[-1] = say("ANSWERED: elle double.")
-    assert run(tmp_path, script, "Décris cart.py en une phrase.")[0].text == "elle double."
+    assert run(tmp_path, script, "Fais un résumé de cart.py en une phrase.")[0].text == "elle double."
     script[1:] = [say("ANSWERED")]
     assert run(tmp_path, script, "Corrige cart.py.")[0].ending == "incomplete"
     assert run(tmp_path, [say("", READ), say("Done."), say("ANSWERED")], TASK)[0].ending == "incomplete"

@@ -199,7 +199,7 @@ def test_an_answer_in_any_language_is_the_result_if_the_model_confirms_it(tmp_pa
         replies = [{"calls": [{"name": "read", "input": {"file_path": "cart.py"}}]}, *({"text": text} for text in last)]
         (program.base / "script.json").write_text(json.dumps({"replies": replies}))
         return program.run(
-            "-p", "Décris cart.py en une phrase.", "-m", f"script:{program.base}/script.json", "-o", form
+            "-p", "Fais un résumé de cart.py en une phrase.", "-m", f"script:{program.base}/script.json", "-o", form
         )
 
     confirmed = ran(answer, "ANSWERED", form="json")
