@@ -40,6 +40,8 @@ _REMOVING = word_set("rm unlink trash rimraf")
 _DISCARDING = word_set("rsync truncate")
 _BY_OPTION = word_set("-delete clean")
 """Words by which `find` and git remove files."""
+_DECODING = word_set("base64 base32 xxd uudecode")
+"""Programs whose output may be a command that nobody can read in the line."""
 _TOKENS = re.compile(r"[\s'\"`()\[\]{},;=:<>|&!+$]+")
 _CACHES = word_set("__pycache__ .mypy_cache .ruff_cache .cache")
 """Folders whose content programs make again."""
@@ -51,12 +53,12 @@ def replaces(name: str) -> bool:
 
 
 def names_remover(text: str) -> bool:
-    """Return True if a text names a program that removes files or discards their content, or an option that does.
+    """Return True if a text names a program that removes files, discards their content or decodes text, or such an option.
 
     Whatever else a line hides, a sandbox contains it like a script. Only what it removes may be lost.
     """
     named = {os.path.basename(token) for token in _TOKENS.split(text.replace("\\", ""))}
-    return not named.isdisjoint(_GONE_FOR_GOOD | _REMOVING | _DISCARDING | _BY_OPTION)
+    return not named.isdisjoint(_GONE_FOR_GOOD | _REMOVING | _DISCARDING | _BY_OPTION | _DECODING)
 
 
 def changes_inside_all(command: Command, folders: Sequence[Path], workspace: Workspace) -> bool:

@@ -85,7 +85,7 @@ ASKS = {
     "the line hides what it runs": (
         "alias x=rm; make", "hash -p /bin/rm ls; ls big.bin", "$(echo rm) big.bin", "find . | xargs -I{} sh -c 'rm {}'",
         "r\\m$(x) big.bin", "eval \"$x\"; truncate -s 0 log.txt", "echo 'rm big.bin' | sh", "eval \"git clean -fdx $x\"", "$X . -delete",
-        "shopt -s globstar; rm src/**/x",
+        "shopt -s globstar; rm src/**/x", 'eval "$(echo eA== | base64 -d)"', "base64 -d log.txt | sh",
     ),
     "the line leads outside the workspace": ("cd .. && make", "cd /tmp && make"),
     "/etc is outside the workspace": ("X=/etc make", "PATH=/usr/bin:/etc make"),
