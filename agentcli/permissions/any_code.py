@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.allowing import reading_rule
 from agentcli.permissions.paths import judge_path
-from agentcli.permissions.rules import Rule, command_pattern
+from agentcli.permissions.rules import Rule, command_pattern, reading_scope
 from agentcli.permissions.shell.command_line import CommandLine
 from agentcli.permissions.shell.effects.changes import CHANGING, changes_inside
 from agentcli.permissions.shell.effects.containable import STREAMS, scripts_problem
@@ -24,7 +24,7 @@ from agentcli.permissions.shell.effects.covered import why_uncovered
 from agentcli.permissions.shell.effects.harmless_values import harmless_assignments
 from agentcli.permissions.shell.effects.prefixes import runs_code, wider
 from agentcli.permissions.shell.effects.reaching import is_temporary
-from agentcli.permissions.shell.effects.reading import Reader
+from agentcli.permissions.shell.effects.reading import Reader, Reading
 from agentcli.permissions.shell.effects.starting import starts_another
 from agentcli.permissions.shell.effects.whole_programs import (
     inner_command,
@@ -116,7 +116,20 @@ def offered_whole(line: CommandLine, tool: str, rules: Sequence[Rule], reads: Se
     fresh = tuple(dict.fromkeys(one.pattern for one in whole if one is not None))
     known = {rule.pattern for rule in rules if rule.whole}
     offers = tuple(f"{tool}({pattern})" for pattern in fresh if pattern not in known)
-    return offers if 0 < len(offers) <= _MOST_PROGRAMS else ()
+    scopes = _read_by([run for run, one in zip(asking, whole, strict=True) if one is None], line)
+    return (*scopes, *offers) if len(offers) <= _MOST_PROGRAMS else ()
+
+
+def _read_by(runs: Sequence[Run], line: CommandLine) -> tuple[str, ...]:
+    """Return the rules about what commands read outside the workspace, if they do no more."""
+    assert line.workspace is not None
+    reader = line.reader or Reader(line.workspace)
+    readings = [
+        reader.of(Command(run.words, "", True), run.folders) for run in runs if UNKNOWN not in "".join(run.words)
+    ]
+    paths = [path for one in readings for path in one.outside if not is_temporary(str(path), line.workspace)]
+    scopes = [reading_scope(path, line.workspace) for path in paths]
+    return tuple(dict.fromkeys(f"read({scope})" for scope in scopes if scope)) if len(scopes) <= _MOST_PROGRAMS else ()
 
 
 _MOST_PROGRAMS = 5
@@ -150,7 +163,7 @@ class _Judge:
     def runs(self) -> Iterator[Run]:
         """Yield the commands to judge. Of `timeout 5 make` it is the inner one, of any other starter the outer one."""
         for run in self.line.followed or ():
-            if not run.behind:
+            if not run.behind and not run.within:
                 yield replace(run, words=tuple(inner_command(run.words)))
 
     def covers(self, run: Run) -> bool:
@@ -238,7 +251,9 @@ class _Judge:
             return True
         if self.line.commands:
             each = zip(self.line.commands, self.line.readings, strict=True)
-            return any(command.words == words and not reading.why for command, reading in each)
+            found = [reading for command, reading in each if command.words == words]
+            if found or words != ("cat",):
+                return any(not reading.why or self._scratch(reading) for reading in found)
         if words[0] in _QUIET or words[:2] == ("read", "-r") or _only_prints(words):
             return True
         if run.env or words[0] == "xargs" or not all(map(self._is_plain, words)):
@@ -253,7 +268,11 @@ class _Judge:
             Command(words, "", True, globs if any(globs) else ()), run.folders
         )
         away = reading.outside and reading_rule(self.reads, reading.outside, workspace)
-        return not reading.why or bool(away)
+        return not reading.why or bool(away) or self._scratch(reading)
+
+    def _scratch(self, reading: Reading) -> bool:
+        """Return True for a command that reads only temporary files, which a program with any code may read, too."""
+        return bool(reading.outside) and self._writes and all(self._is_temporary(str(path)) for path in reading.outside)
 
     def _is_plain(self, word: str) -> bool:
         """Return True if a word stands so in the line, or the shell does not take it apart."""
@@ -281,6 +300,8 @@ def _only_prints(words: Sequence[str]) -> bool:
     """Return True for a builtin or program that only prints its words, or parts of them."""
     if words[0] in ("basename", "dirname"):
         return True
+    if words[0] == "mktemp":
+        return not any("/" in word and not word.startswith(("/tmp/", "/var/tmp")) for word in words[1:])
     return words[0] == "printf" and len(words) > 1 and UNKNOWN not in words[1] and not words[1].startswith("-")
 
 

@@ -75,6 +75,12 @@ def asked(command: str, workspace: Workspace, patterns: Sequence[str] = ()) -> D
         ("source x.sh && frob a", ["source x.sh *", "frob *"]),
         ("timeout 5 frob a", ["frob *"]),
         ("kubectl get pods -n web", ["kubectl get *"]),
+        ("docker exec web sh -c 'cd /app && ls $X'", ["docker *"]),
+        ("uv run python -c x && uv build", ["uv *"]),
+        ("gh api repos/{owner}/{repo}/pulls/5/comments -f body=x", ["gh *"]),
+        ("D=$(mktemp -d -p /var/tmp); frob x > $D/a.txt; cat $D/a.txt", ["frob *"]),
+        ("sed -i '' 's/a/b/' README.md", ["sed -i *"]),
+        ("mkdir -p dist && rm -rf dist", ["mkdir *", "rm *"]),
     ],
 )  # fmt: skip
 def test_a_whole_program_is_offered_without_a_sandbox_and_covers_its_line(
@@ -159,6 +165,11 @@ def test_a_whole_program_is_offered_without_a_sandbox_and_covers_its_line(
         "gh api -XDELETE repos/me/it",
         "gh api repos/me/it -f name=x",
         "gh pr merge 5 --admin",
+        "gh api repos/{owner}/{repo}/issues/5/comments -F body=@log.txt",
+        "gh api repos/{owner}/{repo}/issues/5/comments --input log.txt",
+        "gh api -X DELETE repos/{owner}/{repo}/issues/5/comments",
+        "gh api -X PUT repos/{owner}/{repo}/pulls/5/merge",
+        "docker exec web sh -c 'x' && bash -c 'frob x'",
         "gh pr comment 5 --repo other/it --body x",
         "gh extension install x/y",
         "npm publish",
@@ -218,7 +229,7 @@ def test_what_others_would_lose_asks_under_every_rule_about_a_program(workspace:
 
 @each_row(
     "command",
-    ["sudo frob", "rm -rf ~", "git push -f", "bash x.sh", "kill 5", "curl https://example.org", "ls ~/x", "cat .env"],
+    ["sudo frob", "rm -rf ~", "git push -f", "bash x.sh", "kill 5", "curl https://example.org", "cat .env"],
 )
 def test_no_rule_about_a_program_is_offered_for_what_asks_each_time(workspace: Workspace, command: str) -> None:
     assert asked(command, workspace).programs() == ()

@@ -109,8 +109,10 @@ def _print_decision(decision: Decision) -> None:
     if decision.always:
         print_styled([("“Always allow … in this project” would save: ", "dim"), (safe_line(decision.always), "")])
     if programs := decision.programs():
-        choice = f"“Always allow here {meaning([parse_rule(rule).pattern for rule in programs])}” would save: "
-        print_styled([(safe_line(choice), "dim"), (safe_line(", ".join(programs)), "")])
+        named = meaning([parse_rule(rule).pattern for rule in programs])
+        print_styled(
+            [(f"“Always allow here {safe_line(named)}” would save: ", "dim"), (safe_line(", ".join(programs)), "")]
+        )
     if decision.prefixes:
         choice = f"“Always allow {wider(decision.prefixes)}” would save: "
         print_styled([(choice, "dim"), (safe_line(", ".join(decision.prefixes)), "")])

@@ -187,7 +187,9 @@ def always_programs(ask: ApprovalRequest) -> str:
     """Return the label of the choice that saves rules about whole programs."""
     from agentcli.permissions.shell.effects.whole_programs import meaning  # 10 ms, only for such a question
 
-    return f"Always allow here {safe_line(meaning([parse_rule(rule).pattern for rule in ask.programs]))}"
+    read = [covered(rule) for rule in ask.programs if not rule.startswith("bash(")]
+    named = meaning([parse_rule(rule).pattern for rule in ask.programs if rule.startswith("bash(")])
+    return f"Always allow here {'; '.join([*read, safe_line(named)])}"
 
 
 def added(ask: ApprovalRequest, look: Look) -> str:

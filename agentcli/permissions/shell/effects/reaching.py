@@ -130,6 +130,7 @@ def _targets(name: str, arguments: Sequence[str], run: Run) -> Iterator[tuple[st
             re.match(r"-[a-zA-Z]*[ef]\Z|--(expression|file)", word) for word in arguments
         )
         bundled = any(re.fullmatch(r"-[a-zA-Z]+e", word) for word in arguments)
+        operands = [word for word in operands if word]  # `sed -i ''` on macOS
         yield from ((word, True) for word in (operands if scripted and not bundled else operands[1:]))
     elif name == "rsync" and len(operands) > 1 and ":" not in operands[-1].partition("/")[0]:
         yield operands[-1], True
@@ -290,10 +291,10 @@ def _is_ours(path: Path, workspace: Workspace, *, follows: bool, below: bool) ->
     if real == resolved(workspace.home) or any(real in (root, *root.parents) for root in map(resolved, workspace.own)):
         return False
     roots = workspace.resolved_roots
-    if any(real in root.parents for root in roots):
-        return False
     if any(root in real.parents or (root == real and not below) for root in roots):
         return True
+    if any(real in root.parents for root in roots):
+        return False
     if any(
         top == real or top in real.parents
         for top in (resolved(workspace.home), *map(resolved, workspace.own))

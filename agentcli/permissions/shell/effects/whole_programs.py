@@ -1,12 +1,10 @@
 """Rules about a whole program: `pnpm *`, `docker exec *`, `git commit *`, `rm *`.
 
-Such a rule lasts for all arguments, in lines of every form. What it covers depends on what the program can do:
+Such a rule lasts for all arguments, in lines of every form. What it covers depends on what the program can do. Task
+runners, package managers, containers and unknown programs may run any code, but not publish. Git and clients of
+services have no words that force, discard or delete. Commands about files act in the workspace and on temporary files.
 
-- any code (task runners, package managers, containers, unknown programs): everything, but not what others would get
-- git, and clients of services: one of their commands, without words that force, discard or delete
-- commands about files: only files in the workspace and temporary ones
-
-Programs that only start others, act as another user or on the machine, or send what they are given have none.
+Programs that only start others, act as root, or send what they are given have none.
 """
 
 from __future__ import annotations
@@ -15,6 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass, replace
@@ -137,7 +136,7 @@ def words_change_files(words: Sequence[str], folders: Sequence[Path], workspace:
 def _any_code(words: Sequence[str], workspace: Workspace) -> Whole | None:
     """Return the rule about a program that may run any code, or of which nothing is known."""
     if pattern := runs_code(words):
-        return Whole(pattern, code=True)
+        return Whole(f"{words[0]} *" if pattern.count(" ") > 1 else pattern, code=True)
     name = os.path.basename(words[0])
     if name in _STARTING_ANY | _ALONE or name in MARKS or _only_reads(name):
         return None
@@ -211,16 +210,28 @@ _REPOSITORY = re.compile(r"[\w.-]+(?:/[\w.-]+)+")
 
 
 def _called(words: Sequence[str]) -> Whole | None:
-    """Return the rule about requests that only read from a forge's interface."""
+    """Return the rule about a request to a forge's interface that only reads, or writes a comment."""
     if any(UNKNOWN in word for word in words):
         return None
-    sends = any(
-        word.startswith(("-f", "-F", "--field", "--raw-field", "--input"))
-        or (before in ("-X", "--method") and word != "GET")
-        for before, word in zip(("", *words), words, strict=False)
-    )
-    joined = any(re.match(r"-X.|--method=", word) and not re.fullmatch(r"-XGET|--method=GET", word) for word in words)
-    return None if sends or joined else Whole(f"{words[0]} *", exact=True)
+    pairs = list(pairwise(words))
+    methods = {after for word, after in pairs if word in ("-X", "--method")}
+    methods |= {match[1] for word in words if (match := _METHOD.fullmatch(word))}
+    if methods <= {"GET"} and not any(map(_SENDING.match, words)):
+        return Whole(f"{words[0]} *", exact=True)
+    found = next((match for word in words[2:] if (match := _COMMENTS.fullmatch(word))), None)
+    from_file = any(map(_FROM_FILE.search, words)) or any(word == "--input" and after != "-" for word, after in pairs)
+    if found is None or from_file or not methods <= {"POST", "PATCH"}:
+        return None
+    return Whole(f"{words[0]} {'' if found[1].startswith('{') else f'--repo {found[1]} '}*")
+
+
+_METHOD = re.compile(r"(?:-X|--method=)(.+)")
+_SENDING = re.compile(r"-[fF]|--field|--raw-field|--input")
+_FROM_FILE = re.compile(r"=@|--input=")
+_COMMENTS = re.compile(
+    r"/?repos/([\w.-]+/[\w.-]+|\{owner\}/\{repo\})/(?:pulls|issues)/\d+/(?:comments|reactions)(?:/\d+/replies)?"
+)
+"""Addresses where comments on pull requests and issues are written."""
 
 
 _KEEPING = word_set(
@@ -243,7 +254,7 @@ def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) ->
     if placed is None or len(placed[0]) < 2 or any(word.startswith("~") for word in words[: -len(placed[0]) + 1]):
         return None
     (_, verb, *rest), places = placed
-    if any(judge_path(str(place), workspace, write=False).verdict != "free" for place in places):
+    if not all(_is_ours(place, workspace) for place in places):
         return None
     if verb not in _KEEPING | _CHOOSING or any(workspace.git(place).danger for place in places):
         return None
@@ -261,6 +272,11 @@ def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) ->
     if verb == "checkout" and _names_file(rest, places):
         return None
     return Whole(pattern, exact=True)
+
+
+def _is_ours(place: Path, workspace: Workspace) -> bool:
+    inside = judge_path(str(place), workspace, write=False).verdict == "free"
+    return inside or is_temporary(os.path.normpath(place), workspace)
 
 
 _MERGED: dict[str, tuple[str, ...]] = {
@@ -294,6 +310,8 @@ def _of_files(words: Sequence[str], folders: Sequence[Path], workspace: Workspac
     name, *arguments = words
     if any(UNKNOWN in word for word in words):
         return None
+    if name == "sed" and "" in arguments[:2]:
+        arguments.remove("")  # as on macOS
     pattern = f"{name} -i *" if name == "sed" else f"{name} *"
     if name in CHANGING and changes_inside(words, folders, workspace):
         return Whole(pattern, exact=True)
@@ -314,13 +332,12 @@ _ANY_SIZE = UndoCover(sys.maxsize, sys.maxsize)
 
 
 def _is_lost(path: Path, workspace: Workspace) -> bool:
-    """Return True if a path holds what undo could not restore: without undo, only what is protected counts."""
-    undone = workspace if workspace.undo is not None else replace(workspace, undo=_ANY_SIZE)
-    return not is_temporary(str(path), workspace) and bool(loss(path, undone))
+    """Return True if a path is protected, or holds what is."""
+    return not is_temporary(str(path), workspace) and bool(loss(path, replace(workspace, undo=_ANY_SIZE)))
 
 
 def may_write(path: str, folders: Sequence[Path], workspace: Workspace) -> bool:
-    """Return True if a path is a temporary file or a free one in the workspace, seen from each of these folders."""
+    """Return True if a path is temporary, or free in the workspace from each of these folders."""
     if UNKNOWN in path or not _WRITABLE.fullmatch(path):
         return False
     if is_temporary(path, workspace):

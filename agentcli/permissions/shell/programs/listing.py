@@ -114,7 +114,7 @@ def _made(arguments: Sequence[str]) -> Values:
     pairs = list(itertools.pairwise(("", *arguments)))
     given = [word for option, word in pairs if option != "-p" and "/" in word and not word.startswith("-")]
     top = next((word for option, word in pairs if option == "-p"), "")
-    return tuple(given) or (f"{top or tempfile.gettempdir()}/{BELOW}",)
+    return tuple(given) or (f"{top or tempfile.gettempdir()}/tmp.XXXXXXXXXX",)
 
 
 def _computed(name: str, operands: Sequence[str]) -> Values:

@@ -371,7 +371,10 @@ class _Follower:
                 case Run():
                     self.runs.append(started)
                 case Script(text, inner, left):
+                    before = len(self.runs)
                     self.text(text, inner, left)
+                    for index in range(before, len(self.runs)):
+                        self.runs[index] = replace(self.runs[index], within=os.path.basename(words[0]))
 
     def _printed(self, node: Node, state: State, depth: int) -> Iterator[str]:
         """Yield the text that an `echo` within `<(…)` prints."""

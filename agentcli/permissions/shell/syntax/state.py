@@ -36,6 +36,8 @@ class Run:
     """Text that an interpreter reads from standard input, as far as it is known."""
     behind: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
+    within: str = ""
+    """The program that gets the command in a script among its words: `docker exec web sh -c '…'`."""
 
 
 @dataclass(frozen=True, slots=True)

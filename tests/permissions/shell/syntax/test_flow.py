@@ -230,7 +230,7 @@ FOLLOWED = {
     "rm $(git branch --show-current)": ["git branch --show-current", "rm x*any*"],
     "rm $(git status)": ["git status", "rm ./*any*"],
     "rm $(git)": ["git", "rm *unknown*"],
-    "rm $(mktemp -p d)": ["mktemp -p d", "rm d/*any*"],
+    "rm $(mktemp -p d)": ["mktemp -p d", "rm d/tmp.XXXXXXXXXX"],
     "rm $(mktemp d/XX)": ["mktemp d/XX", "rm d/XX"],
     "rm $(dirname a/b x /)": ["dirname a/b x /", "rm a", "rm .", "rm /"],
     'rm $(dirname "$(x)/y")': ["x", "dirname *unknown*/y", "rm *unknown*"],
@@ -622,7 +622,7 @@ def test_the_commands_of_a_line_are_known_with_their_words(text: str) -> None:
 
 
 def test_a_file_of_mktemp_lies_in_the_folder_for_temporary_files() -> None:
-    assert followed("rm $(mktemp)")[1] == f"rm {tempfile.gettempdir()}/*any*"
+    assert followed("rm $(mktemp)")[1] == f"rm {tempfile.gettempdir()}/tmp.XXXXXXXXXX"
 
 
 def test_a_sandbox_has_a_folder_for_temporary_files_though_no_variable_names_one() -> None:
