@@ -16,6 +16,7 @@ from agentcli.context.ledger.ledger import (
     FileFact,
     Ledger,
     NameFact,
+    _at,
     fold_names,
     from_json,
     newest,
@@ -30,6 +31,7 @@ from agentcli.core.record import Record, Todo, TodoItem
 from agentcli.core.subagent_result import FILES
 from tests.context.folding import folded
 from tests.context.story import Story
+from tests.counted import counted
 from tests.tables import each_row
 
 
@@ -502,6 +504,27 @@ def test_only_a_final_text_of_the_model_is_a_report() -> None:
     story.says("  ")
     story.user("and?")
     assert folded(Ledger(), story.records).reports == ()
+
+
+def test_a_path_is_resolved_once_however_often_its_file_is_read() -> None:
+    story = Story()
+    story.user("go")
+    for _ in range(20):
+        story.reads("src/../src/read_often.py")
+    with counted(_at.__wrapped__) as calls:
+        fact = folded(Ledger(cwd="/w"), story.records).files[0]
+    assert (fact.path, fact.reads, fact.last) == ("/w/src/read_often.py", 20, 41)
+    assert calls[_at.__wrapped__] == 1
+
+
+def test_a_call_before_the_new_records_is_found_among_the_known_ones() -> None:
+    story = Story()
+    story.user("go")
+    story.says("", first := story.call("read", file_path="/a.py"))
+    half = folded(Ledger(), story.records)
+    story.result(first, "one\n")
+    assert [fact.path for fact in folded(half, story.records).files] == ["/a.py"]
+    assert folded(half, story.records[2:]).files == ()
 
 
 def test_what_is_known_already_changes_nothing() -> None:

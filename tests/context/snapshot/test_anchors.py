@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from agentcli.context.settings import PolicyName
-from agentcli.context.snapshot.anchors import Anchors, Source, _keys
+from agentcli.context.snapshot.anchors import Anchors, Source, _keys, _tokens
 from agentcli.context.snapshot.form import NO_LEAVE, Snapshot, parse, render
 from agentcli.context.snapshot.verify import Evidence, verified
 from agentcli.core.record import VerbatimText
 from tests.context.snapshot.consents import Half, cases, fates
+from tests.counted import counted
 from tests.sampling import sampled
 from tests.tables import each_row
 
@@ -62,6 +63,16 @@ def test_the_words_of_an_anchor_stand_together() -> None:
     _, cited = Anchors([one, other]).of("parse_date gives up after 9 rounds", claims, cited=(2, 3))
     assert cited is not None
     assert cited.complete
+
+
+def test_a_word_is_read_once_however_many_texts_contain_it() -> None:
+    sources = [Source(f"Step {n % 32} of {n // 32} is done.", n + 1, n + 1) for n in range(1_024)]
+    with counted(_tokens) as calls:
+        anchors = Anchors(sources)
+    assert calls[_tokens] < 100
+    _, found = anchors.of("Step 7 of 30 is done", ("7", "30"))
+    assert found is not None
+    assert (found.source.seq, found.complete) == (30 * 32 + 7 + 1, True)
 
 
 @each_row(
