@@ -51,10 +51,9 @@ def _changes_subject(prompt: ViewMessage) -> bool:
 
 def _newest_step(view: View) -> list[Answered]:
     """Return the calls with results in the newest message, or in the one before a newest prompt."""
-    replies = [n for n, message in enumerate(view.messages) if message.calls]
-    if not replies:
+    at = next((n for n in range(len(view.messages) - 1, -1, -1) if view.messages[n].calls), None)
+    if at is None:
         return []
-    at = replies[-1]
     if any(message.is_prompt for message in view.messages[at + 1 : -1]):
         return []
     return _answered(view.messages[at:])

@@ -145,8 +145,8 @@ def _requests_to_pay(proposed: Plan, window: Window, warm: float) -> float:
     if gone < settings.compact_least or removed <= 0:
         return math.inf
     (write, read), output = limits.price_ratios, output_ratio(limits.prices)
-    thoughts = sum(window.size(each) for each in view.blocks if each.seq in kept and isinstance(each.part, Thinking))
-    thoughts = thoughts if limits.preserved_thinking else 0
+    thinking = [each for each in view.blocks if isinstance(each.part, Thinking)] if limits.preserved_thinking else []
+    thoughts = sum(window.size(each) for each in thinking if each.seq in kept)
     call = _call(gone, _expected(gone, settings) + settings.auto.scratchpad, window)
     cold = thoughts * output - removed * write
     edit = EditCost(removed, proposed.tokens_after_estimate - window.counter.head, thoughts)
