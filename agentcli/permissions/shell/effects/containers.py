@@ -35,6 +35,8 @@ def in_container(words: Sequence[str], folders: Sequence[Path], workspace: Works
     else:
         arguments = arguments[arguments[:1] == ["container"] :]
         verb, *rest = arguments or [""]
+        if verb == "inspect" and rest[1:2] in (["-f"], ["--format"]):
+            rest = [*rest[1:], rest[0]]
         place, inner = _named(rest) if verb in ("exec", "inspect", *_AGAIN) else ("", [])
         place = _copied(rest, folders, workspace) if verb == "cp" else place
         shown = [word.rpartition("=")[2] for word in rest if "{{" in word]
