@@ -22,9 +22,9 @@ from agentcli.permissions.shell.effects.elsewhere import PROGRAMS
 from agentcli.permissions.shell.effects.git_repositories import RECORDING
 from agentcli.permissions.shell.effects.pushing import why_published
 from agentcli.permissions.shell.effects.taking import line_makes_no_links
-from agentcli.permissions.shell.programs.known_programs import word_set
+from agentcli.permissions.shell.programs.known_programs import SHELLS, word_set
 from agentcli.permissions.shell.programs.option_grammar import fit
-from agentcli.permissions.shell.syntax.parse import Piece, below, contents, parse, parse_word, parser, plain_git
+from agentcli.permissions.shell.syntax.parse import Piece, below, contents, parse, parse_word, parser, plain_git, runs
 from agentcli.permissions.shell.syntax.written_out import constants
 from agentcli.system import probe
 
@@ -56,6 +56,8 @@ def in_parts(text: str, workspace: Workspace, judged: Callable[[str], Containmen
     for segment in found:
         verdict = judged(segment.text)
         ran = any(not part.records for part in parts)
+        if segment.joint == "|" and _runs_text(segment.text):
+            return None  # it would come from elsewhere
         if verdict.why or verdict.parts or (verdict.records and ran and _takes_content(segment.text)):
             return None
         if verdict.takes and linked:
@@ -69,6 +71,12 @@ def in_parts(text: str, workspace: Workspace, judged: Callable[[str], Containmen
         parts.append(LinePart(segment.text, segment.joint, verdict.records, late, verdict.outside, segment.keeps))
     stores = all(words[1:2] and words[1] in _STORING for part in parts if part.records for words in _git(part.text))
     return Containment(records=any(part.records for part in parts), parts=tuple(parts), stores=stores)
+
+
+def _runs_text(text: str) -> bool:
+    """Return True if a piece may run a text that it reads."""
+    parts, whole = contents(text)
+    return not whole or any(words[0] in SHELLS for part in parts for words in runs(part))
 
 
 def _makes_refs(part: LinePart) -> bool:

@@ -189,8 +189,12 @@ _SETTING = re.compile(r"[-+][eux]+o?|[-+]o|pipefail|errexit|nounset|xtrace")
 
 
 def _renames(parts: Sequence[Part]) -> bool:
-    """Return True if a command may change the meaning of later words of its line."""
-    return any(words[0] in _MEANING for part in parts for words in runs(part))
+    """Return True if a command may change the meaning of later words of its line, or makes names a script."""
+    return any(
+        name in _MEANING or (name in SHELLS and _fills_in([piece.text for piece in part.words], arguments))
+        for part in parts
+        for name, *arguments in runs(part)
+    )
 
 
 def _hides_loss(text: str, parts: Sequence[Part], places: Sequence[Sequence[Path]]) -> bool:
@@ -199,7 +203,9 @@ def _hides_loss(text: str, parts: Sequence[Part], places: Sequence[Sequence[Path
     A sandbox contains all others as it contains a script.
     """
     fetched = (
-        uses_network(words, folders) for part, folders in zip(parts, places, strict=True) for words in runs(part)
+        uses_network(words, folders) and only_fetches(words)  # any other use of the network asks by itself
+        for part, folders in zip(parts, places, strict=True)
+        for words in runs(part)
     )
     return names_remover(text) or any(fetched)
 
@@ -293,9 +299,6 @@ def _problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspa
         name, *arguments = named
         if name in _OUTSIDE and not (name == "kill" and _its_own(arguments)):
             yield f"{name} acts outside the sandbox"
-        fills = name in SHELLS and _fills_in(words, arguments)
-        if fills and names_remover(" ".join(words)) and not all_restorable(workspace):
-            yield "the line hides what it runs"
         if name == "git" and called and (why := _git(("git", *arguments), folders, workspace, alone=False).why):
             yield why
         if uses_network(named, folders) and not (name == "git" and workspace.gated):

@@ -1021,3 +1021,11 @@ def test_git_may_keep_who_commits_in_the_own_repository(command: str, decision: 
     assert found.decision == decision
     settings(workspace, more="[core]\n\tsshCommand = ./x\n")
     assert decided(command, workspace, Rules()).decision == "ask"
+
+
+def test_what_comes_from_elsewhere_is_not_run_by_a_shell_unasked(workspace: Workspace) -> None:
+    settings(workspace)
+    for command in ("gh pr view 3", "ssh box.example.org uptime"):
+        assert decided(f"{command} | head -3", workspace).decision == "allow"
+        for shell in ("sh", "bash -s", "$X", "xargs -I% sh -c %"):
+            assert decided(f"{command} | {shell}", workspace).decision == "ask", shell
