@@ -116,7 +116,7 @@ def _print_decision(decision: Decision) -> None:
     if decision.prefixes:
         choice = f"“Always allow {wider(decision.prefixes)}” would save: "
         print_styled([(choice, "dim"), (safe_line(", ".join(decision.prefixes)), "")])
-    elif decision.unsaved and not decision.always:
+    elif decision.unsaved and not decision.always and not programs:
         print_styled([(f"No rule can be saved for it: {decision.unsaved}.", "dim")])
 
 
