@@ -177,15 +177,34 @@ PACKAGE_MANAGERS = frozenset(
 )
 _TYPE_CHECKERS = frozenset(["cargo", "deno", "gleam"])
 """Languages' own programs whose `check` compiles, and tests nothing."""
+_CHECKS_TYPES = re.compile(r"(?:vue-)?tsc|type-?check|check-types")
+_TOOLCHAINS = _TYPE_CHECKERS | {"go", "swift", "dotnet", "node", "git"}
+"""Programs that run no task of the project; git does so in its hooks."""
+_FORGES = frozenset(["gh", "glab"])
+_ABOUT_CI = frozenset(["pr", "mr", "run", "ci", "api", "workflow", "pipeline"])
+_CI = re.compile(r"(?i)(?:^|[:/_.\-])ci(?:$|[:/_.\-])")
 _NO_RUN = re.compile(r"^(?:--help|-h|--version|-V|--collect-only|--co|--list|--listTests|--list-tests|--dry-run|--showConfig)$")  # fmt: skip
 
 
 def kinds_of(words: Sequence[str]) -> frozenset[Kind]:
     """Return the kinds of checks that a command runs; empty for any other command."""
     program = PurePath(words[0]).name if words else ""
+    if asks_ci(words):
+        return EVERY | {"ci"}
     if program in _SHOWS and not any(map(_NO_RUN.match, words)):
-        return EVERY if program == "gh" and list(words[1:3]) in (["pr", "checks"], ["run", "watch"]) else frozenset()
-    return _widened(named_kinds(words), program, words)
+        return frozenset()
+    found = _widened(named_kinds(words), program, words)
+    return found | {"ci"} if found == EVERY and any(map(_CI.search, words)) else found
+
+
+def asks_ci(words: Sequence[str]) -> bool:
+    """Return True for a command that may show results of CI: in its output, and rarely by its exit code."""
+    return bool(words) and PurePath(words[0]).name in _FORGES and not _ABOUT_CI.isdisjoint(words[1:3])
+
+
+def awaits_ci(words: Sequence[str]) -> bool:
+    """Return True for a command whose exit code is the result of CI."""
+    return list(words[1:3]) in (["pr", "checks"], ["run", "watch"], ["ci", "status"])
 
 
 def named_kinds(words: Sequence[str]) -> frozenset[Kind]:
@@ -246,6 +265,31 @@ def language_read_by(words: Sequence[str]) -> str:
 
 
 @cache
+def checkers() -> frozenset[str]:
+    """Return the names of the programs that check by themselves what they are given, and run no others."""
+    names = [name for _, programs in _LANGUAGES.values() for name in programs.split() if name not in ("tox", "nox")]
+    return frozenset(["clippy", *(name for name in names if named_kinds([name]) & {"tests", "lint"})])
+
+
+def checkers_in(words: Sequence[str], kinds: frozenset[Kind]) -> frozenset[str]:
+    """Return the checkers that a command with checks of these kinds runs.
+
+    If a task, a script or a hook chooses them, it is `task` with each kind.
+    """
+    named = checkers().intersection(PurePath(word).name for word in words)
+    if named or (words and PurePath(words[0]).name in _TOOLCHAINS and not kinds >= EVERY):
+        return named
+    if any(map(_CHECKS_TYPES.fullmatch, words)):
+        return frozenset(name for name in checkers() if _CHECKS_TYPES.fullmatch(name))
+    return frozenset(map(task, kinds))
+
+
+def task(kind: Kind) -> str:
+    """Return the name for whatever checkers of a kind a task chooses."""
+    return f"task {kind}"
+
+
+@cache
 def programs_of_others(language: str) -> re.Pattern[str]:
     """Return a pattern for the programs that read files of one other language only."""
     names = (name for other, (_, programs) in _LANGUAGES.items() if other != language for name in programs.split())
@@ -260,7 +304,7 @@ def _widened(kinds: frozenset[Kind], program: str, words: Sequence[str]) -> froz
         more.add("checks")
     if "tests" in kinds and (program in _COMPILES or any(word in _COMPILES for word in words)):
         more.add("build")
-    if "build" in kinds or any(re.fullmatch(r"(?:vue-)?tsc|typecheck|type-check|check-types", word) for word in words):
+    if "build" in kinds or any(map(_CHECKS_TYPES.fullmatch, words)):
         more |= {"lint", "build"}
     if "lint" in kinds and any(word in ("clippy", "vet") for word in words):
         more.add("build")

@@ -6,8 +6,8 @@ from typing import Literal
 
 from agentcli.core.dataclass import dataclass
 
-Kind = Literal["tests", "build", "lint", "checks", "verified", "fixed"]
-"""Subject of a claim; `checks` are checks without a name."""
+Kind = Literal["tests", "build", "lint", "checks", "ci", "verified", "fixed"]
+"""Subject of a claim; `checks` are checks without a name, `ci` those of the project's server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,11 @@ class Words:
     report: str = r"(?!)"
     """Nouns that introduce a list of runs, beside those of `verified`."""
     later: str = r"(?!)"
-    """Words that retract what their part of the clause says, and what follows: a condition, a plan, another place."""
+    """Words that retract what their part of the clause says, and what follows: a condition, or a plan."""
+    elsewhere: str = r"(?!)"
+    """Words that do the same for another place, or for others who report."""
+    builds: str = r"(?!)"
+    """A verb that says by itself that it builds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +62,24 @@ PREDICATE = rf"[^\w`]*(?:$|[.,;:!?()|—–✅✓✔🎉-]|(?:and|or|on|for|in|w
 
 Another noun may not.
 """
-NO_ERRORS = r"(?:no|zero|0|without(?: any)?) (?:(?:new|other|further|lint(?:er|ing)?|type(?:[- ]?check(?:ing|er)?)?|TS|TypeScript|compil\w+|build)(?:[/ ]|,? or |,? and ))*(?:errors|issues|warnings|problems|findings|failures)"
+NO_ERRORS = r"(?:no|zero|0|without(?: any)?) (?:(?:new|other|further|remaining|more|lint(?:er|ing)?|type(?:[- ]?check(?:ing|er)?)?|TS|TypeScript|compil\w+|build)(?:[/ ]|,? or |,? and ))*(?:errors|issues|warnings|problems|findings|failures)"
 """What a linter or compiler finds if it succeeds."""
 LANGUAGES = {
     "English": Words(
-        "test pass green clean success verif validat fixed resolved works error issue lint build compil check",
+        "test pass green clean succe ✅ ✓ ✔ verif validat fail exit gone longer warning fixed resolved works error issue lint build compil check",
         rf"\b(?:tests|specs|suites?|e2e|pytest|vitest|jest|test(?=\W*$|\W*[^\w\s]| (?:_|[\w:-]+`|(?:{_OF_ITS_OWN})\b))|spec(?= (?:{_OF_ITS_OWN})\b))\b(?!-)",
-        r"\b(?:builds?|compil(?:es?|ed|ation)|bundles)\b(?![- ]time)",
-        rf"\b(?:lint(?=\W*$|\W*[^\w\s]| (?:_|[\w:-]+`|(?:{_OF_ITS_OWN}|already|reports?|issues|errors|warnings|checks)\b))|lint(?:er|ers|ed|ing|s)|eslint|ruff|mypy|pyright|clippy|vet|type[- ]?check(?:s|er|ing)?|(?:type|TS)[- ]errors?|types|typescript|tsc|format(?:ting)?|prettier)\b",
-        rf"(?<!-)\b(?:(?:(?<!(?<!continue )(?<!continues )to )pass|passes|passed|(?<!for )(?<!by )(?<!of )passing)(?!{OBJECT})|(?:green|clean|(?<!\ba )(?<!\bevery )successful)(?={PREDICATE})|cleanly|succeeds?|succeeded|(?<!\ba )success|successfully(?={PREDICATE}| (?:built|compiled|passed|ran|run|completed|finished|executed)\b)|OK|{NO_ERRORS})\b",
-        r"\bI(?:['’]ve| have)? (?:also )?(?:\w+ly )?(?:verified|validated|tested)\b|(?:^|, |\b(?:and|all|fully|now|been|is|are|was|were|\w+ly) )(?:verified|tested)\b(?! (?:by|with) (?:you|hand))|(?:^|, |\band |ly )validated\b|^(?:verdict|result|outcome): (?:pass\w*|success\w*|OK|green)\b",
-        r"^(?:(?:all|it|this|that|now|everything)(?: is| are|['’]s) )?(?:now )?(?:fixed|resolved)(?=[.!,;: ]|$)|\b(?:is|are|has been|have been) (?:now )?(?:fixed|resolved)\b|\bnow works\b|\bworks (?:now|again|correctly|as expected)\b|^I(?:['’]ve| have) (?:now |just |also )?fixed (?:the|this|that|these|both|all|it)\b",
+        r"\b(?:(?:xcode)?builds?|(?:re-?)?compil(?:es?|ed|ation)|bundles|(?:re)?built(?= (?:successfully|cleanly|fine|without)\b))\b(?![- ]time)",
+        rf"\b(?:lint(?=\W*$|\W*[^\w\s]| (?:_|[\w:-]+`|(?:{_OF_ITS_OWN}|already|reports?|issues|errors|warnings|checks)\b))|lint(?:er|ers|ed|ing|s)|(?!(?:f|g|c|sp)lint)\w+lint|ruff|mypy|pyright|clippy|vet|static analysis|analyzer|(?:dart|flutter) analyze|type[- ]?check(?:s|er|ing)?|(?:type|TS)[- ]errors?|types|typescript|tsc|format(?:ting)?|prettier)\b",
+        rf"(?<!-)\b(?:(?:(?<!(?<!continue )(?<!continues )to )pass|passes|passed|(?<!for )(?<!by )(?<!of )(?<!as )passing)(?!{OBJECT})|(?:green|clean|(?<!\ba )(?<!\bevery )successful)(?={PREDICATE})|cleanly|succeeds?|succeeded|(?<!\ba )success|successfully(?={PREDICATE}| (?:built|compiled|passed|ran|run|completed|finished|executed)\b)|OK|exit(?:s|ed)?(?: with)?(?: code| status)?[ :=]+0|checks? out|{NO_ERRORS})\b",
+        r"\bI(?:['’]ve| have)? (?:also )?(?:\w+ly )?(?:verified|validated|tested)\b|(?:^|, |\b(?:and|all|fully|now|been|is|are|was|were|\w+ly) )(?:verified|tested)\b(?! (?:by|with) (?:you|hand))|(?:^|, |\band |ly )validated\b|\((?:verified|tested)(?= (?:in|on|against|with|via|by|live|locally)\b)|\b(?:fix(?:es)? verified|(?:verified|validated|tested) end[- ]to[- ]end)\b|^verification (?:was|consisted)\b|^(?:\w+ )?(?:verification|validation) (?:has |have |also |all )*(?:passed|succeeded)\b|^(?:verdict|result|outcome): (?:pass\w*|success\w*|OK|green)\b",
+        r"^(?:(?:all|it|this|that|now|everything)(?: is| are|['’]s) )?(?:now )?(?:fixed|resolved)(?=[.!,;: ]|$)|\b(?:is|are|has been|have been) (?:now )?(?:fixed|resolved)\b|\bnow works\b|(?:^|\bit )works(?=[.!,;:]|$)|\bno longer (?:occurs?|happens?|crashes|reproduces?)\b|\b(?:error|crash|bug|warning|failure)s? (?:is|are) (?:now )?gone\b|\b(?:is|are) working (?:now|again)\b|\bworks (?:now|again|correctly|as expected)\b|^I(?:['’]ve| have) (?:now |just |also )?fixed (?:the|this|that|these|both|all|it)\b",
         r"n['’]t\b|\b(?:not|never|cannot|except|(?<!\bthe )(?<!\bpreviously )fail(?:s|ed|ing|ures?)?|broken|errors? (?:in|remain)|skipped|unverified|untested|pre-existing|previously|baseline|(?<!no )remain(?:s|ing)?|"
         r"were already|no (?:(?!(?:and|all|errors?|issues?|warnings?)\b)[\w`-]+ ){0,6}(?:tests?|specs?)|(?:makes|making|lets|letting) (?:\w+ ){0,3}tests?|(?<!each )(?<!every )one|some|most|half|(?<!^)given|test plan|verify that|tests? that|expect(?!ation)\w*)\b|\b(\d+)\s*/\s*(?!\1\b)\d+ tests?\b",
-        r"\b(?:verification|validation)\b|\b(?:checks?|tests?|commands?) (?:\w+ )?(?:run|ran|passed|executed|performed)\b",
-        r"\b(?:should|would|will|['’]ll|could|might|must|need(?:s|ed)? to|to (?:make|get|see|check|confirm|verify)|ensures?(?! _ pass)|make sure|until|once|when(?:ever)?|if|unless|before|so that|so the|want|let me|"
-        r"waiting|(?<!\bby )running|pending|todo|(?<![:.\-])CI|(?:pipelines?|workflows?|jobs?|agents?)(?! tests?\b)|GitHub|PR|criteri\w+)\b",
+        r"\b(?:verification|validation)\b|\b(?:checks?|tests?|commands?) (?:\w+ )?(?:run|ran|passed|executed|performed)\b|^(?:I )?(?:re-?)?ran$",
+        r"\b(?:should|would|will|['’]ll|could|might|must|need(?:s|ed)? to|to (?:make|get|see|check|confirm|verify)|ensures?(?! _ pass)|make sure|(?:check|confirm|see) (?:that|whether)|until|once|when(?:ever)?|if|unless|before|so that|so the|want|let me|"
+        r"waiting|(?<!\bby )running|pending|todo|criteri\w+)\b",
+        r"\b(?:(?<![:.\-])CI|(?:pipelines?|workflows?|jobs?|agents)(?! tests?\b)|agent(?= (?:\w+ ){0,2}(?:report|sa[iy]|confirm|found|ran|claim|verif|complet|finish))|GitHub|PR)\b",
+        r"\b(?:compiles|builds)(?: (?:fine|now|again|cleanly|locally))*(?=\W*$|[.,;)] | and (?:runs|starts|links|passes)\b)(?<!\bthe builds)(?<!\ball builds)(?<!\bthese builds)",
     ),
     "German": Words(
         "besteh bestanden grün laufen erfolg sauber fehler geprüft verifiziert getestet behoben repariert funktioniert durchgelaufen",

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from agentcli.agent.check_commands import checkers, named_kinds
 from agentcli.agent.claim_words import LANGUAGES, NO_ERRORS, OBJECT, PREDICATE, SUBJECTS, Kind, may_claim, spoken_in
 from agentcli.agent.reported_runs import REPORTED, SPAN, runs_in, with_reports_marked
 from agentcli.core.dataclass import dataclass
@@ -25,24 +26,37 @@ _MARK = r"[✅✓✔]"
 _RUN = r"(?:\d+ |all |unit |type ?)*(?:tests?|specs?|builds?|lint(?:ing)?|(?:type[- ]?)?check)(?: pass(?:ed|ing)?)?"
 _MARKED = rf"(?i)^\W*{_RUN}\W{{0,6}}{_MARK}|[|·,✅✓✔] ?{_RUN}[ :]{{0,2}}{_MARK}|`[^`\n]*\b(?P<run>{SUBJECTS})\b[^`\n]*`\W{{0,6}}{_MARK}"
 """A subject, or a command in backquotes, with a mark in a list or table."""
-_NO_FAILURES = r"(?i)\b(?:0|no|zero|without(?: any)?) (?:new |tests? )*fail(?:ed|ures?|ing)?\b"
+_NO_FAILURES = r"(?i)\b(?:0|no|zero|without(?: any)?) (?:new )*(tests? )*fail(?:ed|ures?|ing)?\b"
 _NOTHING_FAILED = r"\b(?:nothing|none)\b(?: [\w'’]+){0,3}? [\w-]*(?:broken?|breaks|fail\w*)\b"
-_BEFORE = r"(?i)\b(?:pre-?existing|existing|unrelated|already (?:fail\w*|broken|red|there|present)|baseline|before (?:my|this|these|the) change\w*)\b"
+_BEFORE = r"(?i:\b(?:pre-?existing|existing|unrelated|already (?:fail\w*|broken|red|there|present)|baseline|before (?:my|this|these|the) change\w*)\b)"
+_FAILS = r"(?i:\b(?:fails|still fail|(?<!\bthe )failing)\b)"
+"""A failure at the time of the message."""
 _FAILURES = r"(?i)\b(?:fail\w*|errors?|warnings?|issues?|conflicts?)\b"
 _OTHERS = r"\([^()]*\b(?:pre-?existing|existing|unrelated|already|known|before)\b[^()]*\)"
 """What was wrong before, in parentheses."""
-_ONE_CHECK = (
-    r"(?i)\bchecks? (?:(?:also|already|now|all|still|re-?ran|came back|is|are) )*(?:pass(?:ed|es)?|clean|green)\b"
-)
-_SETTLED = rf"(?i){_NOTHING_FAILED}|{_OTHERS}|\b{NO_ERRORS}\b"
+_THEN = r"(?:(?:also|already|now|all|both|still|re-?ran|came back|is|are|were|have|fully) )*"
+_ONE_CHECK = rf"(?i)\bcheck {_THEN}(?:pass(?:ed|es)?|clean|green)\b(?!{OBJECT})"
+_MENDED = r"\b(?:previously |formerly )?failing (?:\w+ )?(?:tests?|specs?|suites?|cases?)\b(?= (?:\w+ ){0,2}(?:pass|succeed|green))"
+"""Tests that failed before."""
+_VERIFIED = r"(?i)(?:I(?:['’]ve| have)? )?(?:also )?(?:verified|validated|tested)(?: (?:in|on|at|with|against|by|via|that|locally|live|both|end)\b|:)"
+"""A verification whose object follows: a denial in it is a part of what was verified."""
+_NO_WARNINGS = r"(?i)\b(?:no|zero|0) (?:(?:new|more|other|remaining|lint\w*|compiler|type) )*warnings\b"
+_SETTLED = rf"(?i){_NOTHING_FAILED}|{_OTHERS}|\b{NO_ERRORS}\b|\b\d+ (?:\w+ )?(?:skipped|ignored|deselected)\b|{_MENDED}"
 """What retracts nothing, though it speaks of failures."""
-_CHECKS = r"(?i)\b(?:all|every) (?:\w+ ){0,3}checks?\b|\bchecks all\b|^checks\b"
-_CLAUSES = r"(?<=[.!?;])\s+|(?<=[.!?][\"”’)])\s+| · |[。！？；\n]|,? (?:but|however|although|aber|mais|pero) |\s[—–]\s(?!all |(?:also |now |both )?(?:pass|green|clean|succe))"
+_CHECKS = rf"(?i)\b(?:all|every|both) (?:[\w-]+ ){{0,3}}(?:checks?|gates?)\b|^(?:checks|gates)\b|\b(?:pre-?(?:commit|push)|git|commit) hooks?\b|\b(?:checks|gates)(?= {_THEN}(?:pass(?:ed)?|clean|green)\b)"
+_CI_IS = r"(?:\bCI(?:/CD)?\b(?: (?:runs?|checks?|builds?|tests?|status|pipelines?|workflows?|jobs?))?|\bGitHub (?:Actions|checks)\b|\b(?i:pipelines?|workflows?|jobs?|(?:PR|remote|status|required) checks|checks (?:on|of|for) (?:the |this )?(?:PR|pull request))\b)"
+_ON = r"(?: (?:on|for|of) (?:[\w#/.`-]+ ?){1,3}| (?:#?\d+|`[^`\n]*`|\([^()\n]*\)))?"
+"""What CI checked."""
+_CI = rf"(?<![:.\-/`]){_CI_IS}(?![/`-]){_ON}(?i:[:,]?(?: (?:is|are|was|has|have|came|back|now|all|also|both|again|already|fully|still|been))*)(?:[:—–-]| )+(?i:(?:completed|finished|ended|concluded|with) )*(?i:green|pass(?:ed|es|ing)?|succeeded|success(?:ful(?:ly)?)?|clean)(?={PREDICATE})|{_CI_IS}\W{{1,3}}{_MARK}|{_MARK}\W{{1,3}}{_CI_IS}|\b(?:PR|pull request)(?: #?\d+)?(?: is|['’]s) (?:\w+ )?green\b"
+"""CI of the project's server, with its success."""
+_CLAUSES = r"(?<=[.!?;])\s+|(?<=[.!?][\"”’)])\s+| · |[。！？；\n]|,? (?:but|however|although|aber|mais|pero) |\s[—–]\s(?!all |(?:no|0|zero) |(?:also |now |both )?(?:pass|green|clean|succe|exit))"
 _FIGURE_SPAN = r"`(\d[\d/,.]*)`"
 _QUOTE = r"^[^\S\n]*>[^\n]*$"
 _ASIDE = r"(?i) \((?:with|via|using|to) [^()]*\)"
 """How something ran, in parentheses."""
-_ALL_GREEN = r"(?i)\W*(?:and |now )?(?:all|everything)(?: is|['’]s|['’]re| are)?(?: now| still)? green\W*"
+_ALL_GREEN = (
+    r"(?i)\W*(?:and |now )?(?:all|everything)(?: is|['’]s|['’]re| are)?(?: now| still)? (?:green|pass(?:es|ed|ing)?)\W*"
+)
 _LIST_MARKS = r"^(?:[\s>*#\-•|.)(\[\]x✅✓✔☑]|\d+[.)])*"
 
 
@@ -57,16 +71,39 @@ def claims(text: str) -> frozenset[Kind]:
         before, named = named, runs_in(clause)
         said = set(_claimed(clause, named, spoken))
         found |= said or (before if _is_about_all(clause) else set()) or _of_green(clause)
+        found |= _of_ci(clause)
     return frozenset(found)
 
 
+def checkers_claimed(text: str) -> frozenset[str]:
+    """Return the checkers that a final message names where it claims their success."""
+    if not (named := _checkers().findall(text)):
+        return frozenset()
+    found, spoken = set[str](), spoken_in(text)
+    for clause in _clauses(text, spoken):
+        if (own := _checkers().findall(clause)) and set(_claimed(clause, runs_in(clause), spoken)) & {"tests", "lint"}:
+            found |= {name.lower() for name in own}
+    return frozenset(found) if named else frozenset()
+
+
+@cache
+def _checkers(*kinds: Kind) -> re.Pattern[str]:
+    """Return a pattern for the names of checkers, of some kinds or of all."""
+    names = sorted(
+        (name for name in checkers() if not kinds or named_kinds([name]) & set(kinds)), key=len, reverse=True
+    )
+    return re.compile(rf"(?<![\w./-])(?:{'|'.join(map(re.escape, names))})(?![\w/-]|\.\w)", re.IGNORECASE)
+
+
 def admitted(text: str) -> frozenset[Kind]:
-    """Return the kinds of checks of which a message itself says that they fail, for what was wrong before."""
+    """Return the kinds of checks of which a message itself says that they fail: now, or for what was wrong before."""
     parts, found = _patterns("English"), set[Kind]()
-    for clause in _clauses(text, ["English"]) if re.search(_BEFORE, text) else ():
+    for clause in _clauses(text, ["English"]) if re.search(rf"{_BEFORE}|{_FAILS}", text) else ():
+        kinds = runs_in(clause) | {kind for kind, subject in parts.subjects if subject.search(clause)}
         if re.search(_BEFORE, clause) and re.search(_FAILURES, clause):
-            kinds = runs_in(clause) | {kind for kind, subject in parts.subjects if subject.search(clause)}
             found |= kinds or {"tests", "build", "lint", "checks"}
+        elif re.search(_FAILS, clause) and not parts.success.search(clause) and not parts.later.search(clause):
+            found |= kinds | {"checks"}
     return frozenset(found)
 
 
@@ -97,7 +134,7 @@ def _runless(span: re.Match[str]) -> str:
 def _claimed(clause: str, named: frozenset[Kind], spoken: Sequence[str]) -> Iterator[Kind]:
     if reported := REPORTED.match(clause):
         spoken, clause = (reported[1],), clause[reported.end() :]
-    clause = re.sub(_NO_FAILURES, "passed", re.sub(SPAN, _pathless, clause))
+    clause = re.sub(_NO_FAILURES, r"\1passed", re.sub(SPAN, _pathless, clause))
     words = re.sub(_ASIDE, "", re.sub(_LIST_MARKS, "", clause))
     listed = bool(re.match(r"[-*+•|]|\d+[.)]|\w+ed (?!and \w+ed(?: \w+)?\W*$)(?:\d|the|a|all|`|_|\w+ \w)", clause))
     settled = re.sub(_SETTLED, "", words)
@@ -128,8 +165,10 @@ def _claimed(clause: str, named: frozenset[Kind], spoken: Sequence[str]) -> Iter
             found.add("checks")
         elif named and english.success.search(said):
             found |= named
-        elif re.search(_ONE_CHECK, said):
+        elif re.search(_NO_WARNINGS, said) or re.search(_ONE_CHECK, said):
             found.add("verified")
+    if "English" in spoken and (start := re.match(_VERIFIED, words)) and not _patterns("English").open.search(start[0]):
+        found.add("verified")
     yield from sorted(found)
 
 
@@ -159,6 +198,17 @@ def _of_green(clause: str) -> frozenset[Kind]:
     return frozenset({"checks"}) if re.fullmatch(_ALL_GREEN, clause) else frozenset()
 
 
+def _of_ci(clause: str) -> frozenset[Kind]:
+    """Return the kind of checks that ran elsewhere if they succeeded; with `locally`, they ran here."""
+    words = _patterns("English")
+    if not re.search(_CI, clause) or words.open.search(re.sub(_SETTLED, "", clause)):
+        return frozenset()
+    said = _before(words.plan, re.sub(_LIST_MARKS, "", clause))
+    if not re.search(_CI, said):
+        return frozenset()
+    return frozenset({"checks" if re.search(r"\blocally\b", said) else "ci"})
+
+
 def _before(later: re.Pattern[str], words: str) -> str:
     """Return the parts of a clause before the first that is a condition, a plan or about another place.
 
@@ -176,6 +226,9 @@ class _Patterns:
     any: re.Pattern[str]
     open: re.Pattern[str]
     later: re.Pattern[str]
+    """Words of conditions and plans, and of other places."""
+    plan: re.Pattern[str]
+    """Words of conditions and plans."""
     success: re.Pattern[str]
     report: re.Pattern[str]
     """Words that introduce a list of runs."""
@@ -192,14 +245,18 @@ def _patterns(name: str) -> _Patterns:
     def compiled(text: str) -> re.Pattern[str]:
         return re.compile(text, re.IGNORECASE)
 
-    every = "|".join((words.tests, words.build, words.lint, words.verified, words.fixed))
+    tests, lint = words.tests, words.lint
+    if name == "English":
+        tests, lint = f"{tests}|{_checkers('tests').pattern}", f"{lint}|{_checkers('lint').pattern}"
+    every = "|".join((tests, words.build, lint, words.verified, words.fixed))
     return _Patterns(
         compiled(every),
         compiled(words.open),
+        compiled(f"{words.later}|{words.elsewhere}"),
         compiled(words.later),
         compiled(words.success),
         compiled(f"^(?!.*(?:{words.open})).*?(?:{words.verified}|{words.report})"),
         compiled(f"(?:{words.verified})[^`]*? (?:with|via|using|by running)\\b"),
-        (("tests", compiled(words.tests)), ("build", compiled(words.build)), ("lint", compiled(words.lint))),
-        (("verified", compiled(words.verified)), ("fixed", compiled(words.fixed))),
+        (("tests", compiled(tests)), ("build", compiled(words.build)), ("lint", compiled(lint))),
+        (("build", compiled(words.builds)), ("verified", compiled(words.verified)), ("fixed", compiled(words.fixed))),
     )

@@ -9,20 +9,28 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
+from typing import TypeVar
 
 from agentcli.agent.check_commands import (
     EVERY,
     PACKAGE_MANAGERS,
+    asks_ci,
+    awaits_ci,
+    checkers_in,
     kinds_of,
     language_of,
     language_read_by,
     only_shows,
     programs_of_others,
+    task,
 )
 from agentcli.agent.claim_words import Kind
 from agentcli.agent.claims import claims
 from agentcli.core.dataclass import dataclass
 from agentcli.permissions.shell.programs.known_programs import is_interpreter
+
+PERSON = "person"
+"""The command of a step that is the person's words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +46,8 @@ class Step:
     edited: str = ""
     comments_only: bool = False
     """True if the edit changed comments only: no test and no build can differ."""
+    created: bool = False
+    """True if the edit created files."""
     told: bool = False
     """A report of somebody else: a subagent, or the person."""
     ran: bool = True
@@ -63,8 +73,12 @@ class Ledger:
 
     proofs: dict[Kind, Proof]
     """The runs by kind."""
+    checkers: dict[str, Proof]
+    """The runs by checkers (see `checkers_in`)."""
     edited: str
     """The file of that edit."""
+    touched: str
+    """The last edited file that no check reads, unless it is a text; such as a setting."""
     ran: bool
     """True if anything was run or examined since."""
 
@@ -72,30 +86,38 @@ class Ledger:
 def ledger(steps: Iterable[Step]) -> Ledger:
     """Return what a session's steps prove at its end."""
     proofs: dict[Kind, Proof] = {}
-    edited, ran = "", False
-    steps = list(steps)
+    checkers: dict[str, Proof] = {}
+    edited, touched, ran = "", "", False
+    steps = _lasting(list(steps))
     documents = _documents([step.edited for step in steps if step.edited])
     for step in steps[_begin(steps, documents) :]:
         if step.edited and _matters(step.edited) and not _is_document(step.edited, documents):
-            edited, ran, proofs = step.edited, ran and step.comments_only, dict(_kept(proofs, step))
+            edited, ran = step.edited, ran and step.comments_only
+            proofs, checkers = dict(_kept(proofs, step)), dict(_kept(checkers, step))
             continue
+        if step.edited and step.ran and not _TEXT.search(step.edited):
+            touched = step.edited
         if not step.ran:
             continue
-        ran = ran or not step.edited
+        ran = ran or (not step.edited and _reports(step))
         if step.told:
-            proofs |= _told(step.output)
+            told = _told(step.output)
+            proofs |= told
+            checkers |= {task(kind): proof for kind, proof in told.items()}
             continue
         for part in _parts(step):
             if part.edits:
-                edited, proofs = part.edits, {}
+                edited, proofs, checkers = part.edits, {}, {}
             for kind in part.kinds:
                 figure = _figure(step.output) if kind == "tests" else ""
                 proof = Proof(part.passed, figure, part.text, language_read_by(part.words))
                 # A run without a known result retracts nothing; a failure of many checks does not say which.
-                retracts = proof.passed is False and (part.kinds != EVERY or kind == "checks")
+                retracts = proof.passed is False and (not part.kinds >= EVERY or kind in ("checks", "ci"))
                 if proof.passed or kind not in proofs or retracts:
                     proofs[kind] = proof
-    return Ledger(proofs, edited, ran)
+                if proof.passed is not False:
+                    checkers |= dict.fromkeys(checkers_in(part.words, part.kinds), proof)
+    return Ledger(proofs, checkers, edited, touched, ran)
 
 
 def examines(command: str) -> bool:
@@ -113,10 +135,33 @@ def _examines(words: Sequence[str]) -> bool:
     return shows or bool(kinds_of(words)) or program in PACKAGE_MANAGERS or is_interpreter(program)
 
 
+def _reports(step: Step) -> bool:
+    """Return False for words of the person that report no result."""
+    return step.command != PERSON or bool(claims(step.output)) or _summary(step.output) is not None
+
+
+def _lasting(steps: Sequence[Step]) -> Sequence[Step]:
+    """Leave out the edits of files that the session created, and removed later."""
+    created = {step.edited for step in steps if step.created}
+    gone = set[str]()
+    for step in steps if created else ():
+        gone.discard(step.edited)
+        if "rm " in step.command and not step.exit:
+            gone |= {path for path in created if _removes(step.command, path)}
+    return [step for step in steps if step.edited not in gone] if gone else steps
+
+
+def _removes(command: str, path: str) -> bool:
+    return re.search(rf"\brm [^;&|\n]*{re.escape(PurePath(path).name)}(?![\w.-])", command) is not None
+
+
+_TEXTS = r"\.(?:md|mdx|rst|txt|adoc|svg|png|jpe?g|gif|log|csv)$|(?:^|/)(?:LICENSE|CHANGELOG|AUTHORS|CODEOWNERS)[^/]*$"
+_TEXT = re.compile(rf"(?i){_TEXTS}|^/|[\\/](?:Temp|tmp|scratchpad)[\\/]")
+"""Texts, pictures, and files outside the working folder."""
 _UNTESTED = re.compile(
-    r"(?i)\.(?:md|mdx|rst|txt|adoc|svg|png|jpe?g|gif|log|csv)$|(?:^|/)(?:LICENSE|CHANGELOG|AUTHORS|CODEOWNERS)[^/]*$|(?:^|/)\.(?!/|config/)[^/]+/|(?:^|/)\.(?:git|env)[^/]*$|[\\/](?:Temp|tmp|scratchpad)[\\/]"
+    rf"(?i){_TEXTS}|(?:^|/)\.(?!/|config/)[^/]+/|(?:^|/)\.(?:git|env)[^/]*$|[\\/](?:Temp|tmp|scratchpad)[\\/]"
 )
-"""Files that no check reads: texts, pictures, hidden folders, and values of the environment."""  # fmt: skip
+"""Files that no check reads: texts, pictures, hidden folders, and values of the environment."""
 
 
 _DATA = frozenset([".yaml", ".yml", ".json", ".toml"])
@@ -158,13 +203,20 @@ def _begin(steps: Sequence[Step], documents: frozenset[PurePath]) -> int:
     return 0
 
 
-def _kept(proofs: Mapping[Kind, Proof], edit: Step) -> Iterator[tuple[Kind, Proof]]:
+_Name = TypeVar("_Name", bound=str)
+
+
+def _kept(proofs: Mapping[_Name, Proof], edit: Step) -> Iterator[tuple[_Name, Proof]]:
     """Yield the proofs that an edit leaves valid: of what only comments changed, or of another language."""
     language = language_of(edit.edited)
     for kind, proof in proofs.items():
         other = language and proof.language and language != proof.language
-        if other or (edit.comments_only and kind in ("tests", "build")):
+        if other or (edit.comments_only and kind in _MEANING):
             yield kind, proof
+
+
+_MEANING: frozenset[str] = frozenset(["tests", "build", "task tests", "task build"])
+"""Checks that comments do not change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +257,15 @@ def _parts(step: Step) -> Iterator[_Part]:
             continue
         output = shown[at]
         summary = _summary(output)
+        if asks_ci(words):
+            awaited = awaits_ci(words)
+            summary = _result_of_ci(output, newest_first="list" in words)
+            if summary is None and not awaited:
+                continue
+            yield _Part(
+                words, kinds, _verdict(step.exit if awaited and _is_true(found, at, strict) else None, summary, output)
+            )
+            continue
         exit = step.exit if whole and _is_true(found, at, strict) else None
         if len(step.parts) > 1 and at >= last_pipe:
             exit = step.parts[at - last_pipe] if step.parts[at - last_pipe] != _PIPE_CLOSED else exit
@@ -219,12 +280,34 @@ def _parts(step: Step) -> Iterator[_Part]:
         # Tests that fail were built.
         failing = passed is False and summary is False and "tests" in kinds and words[0] != "gh"
         yield _Part(words, kinds & {"tests", "checks"} if failing else kinds, passed, edits)
-    summary = _summary(printed)
-    if not any(kinds_of(words) or _by_hook(words, step.output) for words, _ in found) and summary is not None:
-        if words_of_run := [words for words, _ in found if not only_shows(words)]:
-            yield _Part(words_of_run[0], frozenset({"tests", "checks"}), summary)
-        elif _TEST_SUMMARY.search(printed) and found:
-            yield _Part(found[0][0], frozenset({"tests", "checks"}), summary)
+    if found and not any(kinds_of(words) or _by_hook(words, step.output) for words, _ in found):
+        run = next((words for words, _ in found if not only_shows(words)), ())
+        if (run or _TEST_SUMMARY.search(printed)) and (summary := _summary(printed)) is not None:
+            yield _Part(run or found[0][0], frozenset({"tests", "checks"}), summary)
+
+
+_CI_FAILED = r"\b(?:fail\w*|error|timed_out|cancelled|action_required)\b|^X |✗"
+_CI_RUNS = r"\b(?:pending|in_progress|queued|waiting|requested|expected)\b"
+_CI_PASSED = r"\b(?:success\w*|pass(?:ed|ing)?|succeeded)\b|✓"
+_CI_NONE = re.compile(r"(?i)\b0 [a-z]+\b")
+
+
+def _result_of_ci(output: str, newest_first: bool) -> bool | None:
+    """Return the result of CI in an output; None if some of it runs, or there is none.
+
+    The last row of a check in a table counts: who waits prints the table again.
+    """
+    rows = dict(row.split("\t", 1) for row in output.splitlines() if "\t" in row)
+    text = _CI_NONE.sub("", "\n".join(rows.values() if rows and not newest_first else [output]))
+    found = {
+        each.start(): result
+        for result, words in ((False, _CI_FAILED), (None, _CI_RUNS), (True, _CI_PASSED))
+        if (each := re.search(f"(?im){words}", text))
+    }
+    if newest_first:
+        return found[min(found)] if found else None
+    results = set(found.values())
+    return False if False in results else True if results == {True} else None
 
 
 _TASK = re.compile(r"(?m)^\[[a-z][\w:./-]*\] ")
@@ -333,6 +416,8 @@ def _started(words: Sequence[str]) -> list[str]:
     """Return the words from the program on, without keywords, assignments and programs that only start another."""
     left = list(words)
     while left:
+        if left[0] == "command" and left[1:2] in (["-v"], ["-V"]):
+            return ["which", *left[2:]]
         if left[0] in _BEFORE or re.match(r"\w+=", left[0]):
             left.pop(0)
         elif left[0] == "timeout":

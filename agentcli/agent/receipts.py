@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from agentcli.agent.check_commands import named_kinds, task
 from agentcli.agent.claim_words import NO_RECEIPT, Kind, Receipt
-from agentcli.agent.claims import admitted, claims
+from agentcli.agent.claims import admitted, checkers_claimed, claims
 from agentcli.agent.comment_edits import changes_only_comments
 from agentcli.agent.core import SessionCore
-from agentcli.agent.proof import Ledger, Proof, Step, ledger
+from agentcli.agent.proof import PERSON, Ledger, Proof, Step, ledger
+from agentcli.core.dataclass import replace
 from agentcli.core.mcp_servers import effective
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, shell_run
 from agentcli.core.record import Compaction, InnerCall, Record
 from agentcli.core.tool import Traits
+from agentcli.tools.jobs import ended_job
 
-_NAMES = {"tests": "tests pass", "build": "it builds", "lint": "lint is clean", "checks": "checks pass"}
+_NAMES = {
+    "tests": "the tests pass",
+    "build": "it builds",
+    "lint": "lint is clean",
+    "checks": "the checks pass",
+    "ci": "CI passes",
+}
 
 
 _PATCHED = re.compile(r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$")
@@ -29,65 +39,102 @@ def receipt_of(text: str, core: SessionCore) -> Receipt:
     if not claimed:
         return NO_RECEIPT
     history = core.journal.history
-    known = admitted(text)
-    found = judged(claimed, list(steps(history.deeds, core.traits, core.ctx.cwd)), known)
+    found = judged(text, claimed, steps(history.deeds, core.traits, core.ctx.cwd))
     newest = history.compaction.body if history.compaction is not None else None
     if found.verified is not False or not isinstance(newest, Compaction):
         return found
     # Runs before the compaction are unknown, even those after an edit that stays.
     later = [entry for entry in history.deeds if entry.seq >= newest.kept_from]
-    found = judged(claimed, list(steps(later, core.traits, core.ctx.cwd)), known)
+    found = judged(text, claimed, steps(later, core.traits, core.ctx.cwd))
     return found if found.edited else NO_RECEIPT
 
 
-def steps(entries: Iterable[Record], traits: Mapping[str, Traits], cwd: Path) -> Iterator[Step]:
-    """Yield the steps of a session from its records."""
+def steps(entries: Iterable[Record], traits: Mapping[str, Traits], cwd: Path) -> list[Step]:
+    """Return the steps of a session from its records. A background job is the step of its start."""
+    found = _Steps(traits, cwd)
     calls: dict[str, ToolCall] = {}
-    jobs: dict[str, str] = {}
     for entry in entries:
         match entry.body:
             case Message(role="assistant") as message:
                 calls |= {call.call_id: effective(call) for call in message.calls}
             case Message() as message:
-                yield from (_said(part) for part in message.parts if isinstance(part, Text))
+                for part in message.parts:
+                    if isinstance(part, Text):
+                        found.add_text(part)
             case InnerCall(_, made, result):
-                yield from _steps(made, result, traits.get(made.name, Traits()), cwd, jobs)
+                found.add(made, result)
             case ToolResult() as result if (call := calls.pop(result.call_id, None)) is not None:
-                yield from _steps(call, result, traits.get(call.name, Traits()), cwd, jobs)
+                found.add(call, result)
             case _:
                 pass
+    return found.steps
 
 
-def _said(part: Text) -> Step:
-    """Return the step of a text of the person: their own words, or a command that they ran."""
-    if not part.synthetic:
-        return Step("person", None, part.text)
-    if (ran := shell_run(part)) is None:
-        return Step(ran=False)
-    command, output, code = ran
-    return Step(command, code, output)
+class _Steps:
+    """The steps of a session as its records are read."""
+
+    def __init__(self, traits: Mapping[str, Traits], cwd: Path) -> None:
+        self.steps = list[Step]()
+        self._traits, self._cwd = traits, cwd
+        self._jobs: dict[str, int] = {}
+        """The steps of background jobs by the jobs' ids."""
+
+    def add_text(self, part: Text) -> None:
+        """Add a text for the model: the person's words, a command that they ran, or the end of a job."""
+        if not part.synthetic:
+            self.steps.append(Step(PERSON, None, part.text))
+        elif (ran := shell_run(part)) is not None:
+            command, output, code = ran
+            self.steps.append(Step(command, code, output))
+        elif (job := ended_job(part.text)) is not None:
+            self._end_job(*job)
+
+    def add(self, call: ToolCall, result: ToolResult) -> None:
+        """Add a call with its result."""
+        traits = self._traits.get(call.name, Traits())
+        about, given = result.metadata, traits.subject.text(call.input)
+        ran = result.status in ("success", "error")
+        if traits.edits_files:
+            paths = [one or two for one, two in _PATCHED.findall(given)] if traits.patches else [given]
+            shown = (_shown_path(path, self._cwd) for path in paths)
+            diff, done = str(about.get("diff", "")), result.status == "success"
+            edit = Step(comments_only=changes_only_comments(diff), created="--- /dev/null\n" in diff, ran=done)
+            self.steps += (replace(edit, edited=path) for path in shown)
+        elif job := str(about.get("job") or ""):
+            self._add_job(job, Step(given, output=result.output, told=traits.behaviour.delegates, ran=ran), about)
+        elif traits.behaviour.delegates:
+            self.steps.append(Step(output=result.output, told=True, ran=ran))
+        elif traits.runs_commands:
+            parts = about.get("parts", ())
+            ran = ran and "exit_code" in about
+            self.steps.append(Step(given, about.get("exit_code"), result.output, parts, ran=ran))
+        else:  # reading a file again verifies nothing
+            self.steps.append(Step(ran=ran and traits.effect not in ("none", "read")))
+
+    def _add_job(self, job: str, step: Step, about: Mapping[str, Any]) -> None:
+        """Add the start of a background job, or what it printed since."""
+        if job not in self._jobs:
+            self._jobs[job] = len(self.steps)
+            self.steps.append(replace(step, output=""))
+        at = self._jobs[job]
+        before = self.steps[at].output.removesuffix(_RUNS)
+        self.steps[at] = replace(self.steps[at], output=f"{before}{step.output}\n{_RUNS}")
+        if about.get("state", "running") != "running":
+            self._end_job(job, about.get("exit_code"))
+
+    def _end_job(self, job: str, code: int | None) -> None:
+        """Note the end of a job. A subagent's report is a step of its own, as it may tell of later edits."""
+        if (at := self._jobs.get(job)) is None:
+            return
+        ended = replace(self.steps[at], exit=code, output=self.steps[at].output.removesuffix(_RUNS))
+        if ended.told:
+            self.steps.append(ended)
+        else:
+            self.steps[at] = ended
 
 
-def _steps(call: ToolCall, result: ToolResult, traits: Traits, cwd: Path, jobs: dict[str, str]) -> Iterator[Step]:
-    """Yield the steps of one call with its result."""
-    about, given = result.metadata, traits.subject.text(call.input)
-    ran = result.status in ("success", "error")
-    if traits.edits_files:
-        paths = [one or two for one, two in _PATCHED.findall(given)] if traits.patches else [given]
-        shown = (_shown_path(path, cwd) for path in paths)
-        comments = changes_only_comments(str(about.get("diff", "")))
-        yield from (Step(edited=path, comments_only=comments, ran=result.status == "success") for path in shown)
-    elif traits.behaviour.delegates:
-        yield Step(output=result.output, told=True, ran=ran)
-    elif job := str(about.get("job") or ""):
-        command = jobs.setdefault(job, given)
-        state = str(about.get("state", "running"))
-        yield Step(command, about.get("exit_code"), result.output if state != "running" else "still running", ran=ran)
-    elif traits.runs_commands:
-        parts = about.get("parts", ())
-        yield Step(given, about.get("exit_code"), result.output, parts, ran=ran and "exit_code" in about)
-    else:
-        yield Step(ran=ran and traits.effect not in ("none", "read"))  # reading a file again verifies nothing
+_RUNS = "still running"
+"""Last line of the output of a background job that has not ended."""
 
 
 def _shown_path(path: str, cwd: Path) -> str:
@@ -99,14 +146,15 @@ def _shown_path(path: str, cwd: Path) -> str:
 def receipt(text: str, steps: Sequence[Step]) -> Receipt:
     """Return the receipt of a final message after these steps of its session."""
     claimed = claims(text)
-    return judged(claimed, steps, admitted(text)) if claimed else NO_RECEIPT
+    return judged(text, claimed, steps) if claimed else NO_RECEIPT
 
 
-def judged(claimed: frozenset[Kind], steps: Sequence[Step], known: frozenset[Kind] = frozenset()) -> Receipt:
-    """Return the receipt of claims after these steps. `known` are the kinds whose failures the message reports."""
+def judged(text: str, claimed: frozenset[Kind], steps: Sequence[Step]) -> Receipt:
+    """Return the receipt of a message with these claims after these steps."""
     found = ledger(steps)
     if claimed <= {"verified", "fixed"}:
         return _of_word(claimed, found)
+    known = admitted(text)
     shown, open_ = list[str](), list[tuple[str, str]]()
     for kind in sorted(claimed - {"verified", "fixed"}):
         proof = found.proofs.get(kind)
@@ -114,34 +162,49 @@ def judged(claimed: frozenset[Kind], steps: Sequence[Step], known: frozenset[Kin
             shown.append(_shown(kind, proof, found))
         else:
             open_.append(_missing(kind, proof, found))
-    if open_:
+    if open_ := open_ or [_not_run(name, found) for name in _without_run(text, found, known)]:
         said, ask = open_[0]
         return Receipt(False, f"! {said}: {ask}", f"Your message {said[0].lower()}{said[1:]}", edited=found.edited)
     return Receipt(True, " · ".join(dict.fromkeys(shown)))
 
 
+def _without_run(text: str, found: Ledger, known: frozenset[Kind]) -> Sequence[str]:
+    """Return the checkers whose success a message claims and that did not run, neither by themselves nor by a task."""
+
+    def ran(name: str) -> bool:
+        kinds = named_kinds([name])
+        return name in found.checkers or bool(kinds & known) or any(task(kind) in found.checkers for kind in kinds)
+
+    return [name for name in sorted(checkers_claimed(text)) if not ran(name)]
+
+
+def _not_run(name: str, found: Ledger) -> tuple[str, str]:
+    since = f" since {found.edited} changed" if found.edited else " in this session"
+    return f"Says that {name} succeeded; it did not run{since}", "ask for a run"
+
+
 def _of_word(claimed: frozenset[Kind], found: Ledger) -> Receipt:
     """Judge a message that only claims a fix or a verification: anything that ran since the last edit proves it."""
-    if not found.edited:
+    if not (edited := found.edited or ("" if found.ran else found.touched)):
         return NO_RECEIPT
     if found.ran:
         return Receipt(True, "")
     word = "it was verified" if "verified" in claimed else "it is fixed"
-    line = f"! Says that {word}; nothing ran since {found.edited} changed: ask for proof"
-    claim = f"Your message says that {word}; nothing ran since {found.edited} changed" if "verified" in claimed else ""
-    return Receipt(False, line, claim, edited=found.edited)
+    line = f"! Says that {word}; nothing ran since {edited} changed: ask for proof"
+    claim = f"Your message says that {word}; nothing ran since {edited} changed" if "verified" in claimed else ""
+    return Receipt(False, line, claim, edited=edited)
 
 
 def _shown(kind: Kind, proof: Proof, found: Ledger) -> str:
     what = proof.figure or ("as reported" if proof.command == "reported" else "passed")
     what = what if proof.passed else "failed, as the message says"
-    name = {"tests": "Tests", "build": "Build", "lint": "Lint", "checks": "Checks"}[kind]
+    name = {"tests": "Tests", "build": "Build", "lint": "Lint", "checks": "Checks", "ci": "CI"}[kind]
     return f"{name}: {what}{', after the last edit' if found.edited else ''}"
 
 
 def _missing(kind: Kind, proof: Proof | None, found: Ledger) -> tuple[str, str]:
     """Return what a message says without proof, and what to ask for."""
-    says = f"Says the {_NAMES[kind]}" if kind in ("tests", "checks") else f"Says {_NAMES[kind]}"
+    says = f"Says {_NAMES[kind]}"
     if proof is None:
         since = f" since {found.edited} changed" if found.edited else " in this session"
         missing = f"none ran{since}" if kind in ("tests", "checks") else f"nothing showed it{since}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -176,11 +177,7 @@ class Jobs:
     def news(self) -> Sequence[str]:
         """Return texts for the model: news of listeners, and a line about each job that ended since the last call."""
         heard = [text for job in self._jobs.values() if job.listener is not None for text in job.listener.news()]
-        ended = [
-            f"Background job {job.id} ({job.command}) has ended: {job.state}. bash_output shows what it printed."
-            for job in self.finished()
-        ]
-        return [*heard, *ended]
+        return [*heard, *map(_end_of, self.finished())]
 
     def waking(self) -> Sequence[str]:
         """Return the jobs that wake the model now, each with its line or its end.
@@ -226,6 +223,21 @@ class Jobs:
         job = Job(f"job-{len(self._jobs) + 1}", command, capture)
         self._jobs[job.id] = job
         return job
+
+
+def _end_of(job: Job) -> str:
+    return f"Background job {job.id} ({job.command}) has ended: {job.state}. bash_output shows what it printed."
+
+
+def ended_job(text: str) -> tuple[str, int | None] | None:
+    """Return the id and the exit code of the job whose end such a text reports; None for any other text.
+
+    The code of a stopped job is None.
+    """
+    found = re.match(
+        r"(?s)Background job (\S+) \(.*\) has ended: (?:(done)|stopped|failed \(exit code (-?\d+)\))\.", text
+    )
+    return (found[1], 0 if found[2] else int(found[3]) if found[3] else None) if found else None
 
 
 async def bash_output(

@@ -9,11 +9,14 @@ from typing import Any
 
 from agentcli.agent.ports import Prompt
 from agentcli.agent.proof import Step
-from agentcli.agent.receipts import receipt
+from agentcli.agent.receipts import receipt, steps
 from agentcli.core.event import Noticed, TurnEnded
-from agentcli.core.message import Message, Text
-from agentcli.core.record import Compaction
+from agentcli.core.message import Message, Text, ToolCall, ToolResult, reminder
+from agentcli.core.record import Compaction, Record
 from agentcli.providers.scripted.model import Reply, call, say
+from agentcli.tools.bash import BASH
+from agentcli.tools.edit import EDIT as EDIT_TOOL
+from agentcli.tools.jobs import BASH_OUTPUT
 from tests.agent.open_session import ended, messages, open_session, say_to
 from tests.tables import each_row
 
@@ -79,6 +82,27 @@ RED = Step("pytest -q", 1, "1 failed, 13 passed in 0.1s")
         ("All tests pass.", [EDIT, GREEN, Step("make check", 1, "2 failed, 12 passed")], False, "! Says the tests pass; the last run (make check) failed: ask for a fix"),
         ("All tests pass.", [EDIT, GREEN, Step("make check", 1, "shellcheck: run.sh:3")], True, "Tests: 14 passed, after the last edit"),
         ("All checks pass.", [EDIT, GREEN, Step("make check", 1, "shellcheck: run.sh:3")], False, "! Says the checks pass; the last run (make check) failed: ask for a fix"),
+        ("Ruff and mypy are clean.", [EDIT, Step("ruff check . && mypy src", 0)], True, "Lint: passed, after the last edit"),
+        ("Ruff and mypy are clean.", [EDIT, Step("ruff check .", 0)], False, "! Says that mypy succeeded; it did not run since src/cart.py changed: ask for a run"),
+        ("mypy is clean.", [EDIT, Step("ruff check .", 0), Step("git diff --check", 0)], False, "! Says that mypy succeeded; it did not run since src/cart.py changed: ask for a run"),
+        ("Ruff and mypy are clean.", [EDIT, Step("make lint", 0)], True, "Lint: passed, after the last edit"),
+        ("eslint is clean.", [EDIT, Step("npm run typecheck", 0)], False, "! Says that eslint succeeded; it did not run since src/cart.py changed: ask for a run"),
+        ("tsc is clean.", [EDIT, Step("npm run typecheck", 0)], True, "Lint: passed, after the last edit"),
+        ("Lint is clean.", [EDIT, Step("command -v eslint", 0)], False, "! Says lint is clean; nothing showed it since src/cart.py changed: ask for a run"),
+        ("CI is green.", [EDIT, Step("git push", 0)], False, "! Says CI passes; nothing showed it since src/cart.py changed: ask for a run"),
+        ("CI is green.", [EDIT, GREEN], False, "! Says CI passes; nothing showed it since src/cart.py changed: ask for a run"),
+        ("CI is green.", [EDIT, Step("gh run list --limit 2", 0, "completed\tsuccess\tfix\ncompleted\tfailure\tfix")], True, "CI: passed, after the last edit"),
+        ("CI is green.", [EDIT, Step("gh run list --limit 2", 0, "in_progress\t\tfix\ncompleted\tsuccess\tfix")], False, "! Says CI passes; nothing showed it since src/cart.py changed: ask for a run"),
+        ("CI is green.", [EDIT, Step("gh pr view 7 --json statusCheckRollup", 0, '[{"conclusion":"SUCCESS"},{"conclusion":"FAILURE"}]')], False, "! Says CI passes; the last run (gh pr view 7 --json statusCheckRollup) failed: ask for a fix"),
+        ("CI is green.", [EDIT, Step("gh pr checks 7 --watch | tail", 0, "test\tpending\t0\ntest\tpass\t9s")], True, "CI: passed, after the last edit"),
+        ("CI is green.", [EDIT, Step("mise ci", 0)], True, "CI: passed, after the last edit"),
+        ("All tests pass.", [EDIT, GREEN, Step(edited="probe.py", created=True), Step("rm probe.py", 0)], True, "Tests: 14 passed, after the last edit"),
+        ("All tests pass.", [EDIT, GREEN, Step(edited="probe.py", created=True), Step("rm -r build", 0)], False, "! Says the tests pass; none ran since probe.py changed: ask for a run"),
+        ("All tests pass.", [EDIT, GREEN, Step(edited="src/cart.py"), Step("rm src/cart.py", 0)], False, "! Says the tests pass; none ran since src/cart.py changed: ask for a run"),
+        ("Fixed.", [EDIT, Step("person", None, "Go on.")], False, "! Says that it is fixed; nothing ran since src/cart.py changed: ask for proof"),
+        ("Fixed.", [EDIT, Step("person", None, "It works now.")], True, ""),
+        ("Verified with the editor.", [Step(edited=".editor/settings.json")], False, "! Says that it was verified; nothing ran since .editor/settings.json changed: ask for proof"),
+        ("Unit tests pass. The browser tests still fail: `npm run e2e` finds no window.", [EDIT, GREEN, Step("npm run e2e", 1, "2 failed")], True, "Tests: failed, as the message says, after the last edit"),
         ("Fixed.", [DOCS], None, ""),
         ("I changed the cart.", [EDIT], None, ""),
     ],
@@ -88,6 +112,53 @@ def test_a_claim_is_held_against_what_ran_after_the_last_edit(
 ) -> None:
     found = receipt(text, steps)
     assert (found.verified, found.line) == (verified, line)
+
+
+@each_row(
+    ("reports", "exit", "output"),
+    [
+        ([], None, "\nstill running"),
+        (["Background job job-1 (pytest -q) has ended: done. bash_output shows what it printed."], 0, "\n"),
+        (["Background job job-1 (x) has ended: failed (exit code 2). bash_output shows what it printed."], 2, "\n"),
+        (["Background job job-1 (x) has ended: stopped. bash_output shows what it printed."], None, "\n"),
+        (["Background job job-2 (x) has ended: done. bash_output shows what it printed."], None, "\nstill running"),
+        ([("14 passed", "running", None), ("(nothing new)", "done", 0)], 0, "\n14 passed\n(nothing new)\n"),
+    ],
+)
+def test_a_background_job_ran_when_it_began(
+    reports: Sequence[str | tuple[str, str, int | None]], exit: int | None, output: str
+) -> None:
+    started = ToolResult("1", "bash", "success", "", metadata={"job": "job-1"})
+    records = [*call_of("bash", started, command="pytest -q"), *edit_of("a.py")]
+    for report in reports:
+        if isinstance(report, str):
+            records.append(Message("user", (reminder(report),)))
+        else:
+            text, state, code = report
+            about = {"job": "job-1", "state": state, "exit_code": code}
+            records += call_of(
+                "bash_output", ToolResult("1", "bash_output", "success", text, metadata=about), id="job-1"
+            )
+    job, edit = steps(map(recorded, records), TRAITS, Path("/w"))
+    assert (job.command, job.exit, job.output, edit.edited) == ("pytest -q", exit, output, "a.py")
+
+
+TRAITS = {"bash": BASH.traits, "bash_output": BASH_OUTPUT.traits, "edit": EDIT_TOOL.traits}
+
+
+def call_of(name: str, result: ToolResult, **given: str) -> list[Message | ToolResult]:
+    """A call with its result."""
+    return [Message("assistant", (ToolCall("1", name, given),)), result]
+
+
+def edit_of(path: str) -> list[Message | ToolResult]:
+    """A finished edit of a file."""
+    return call_of("edit", ToolResult("1", "edit", "success", ""), file_path=path)
+
+
+def recorded(body: Message | ToolResult) -> Record:
+    """A record that contains a body."""
+    return Record(1, "1", "", "", body)
 
 
 def test_a_command_that_the_person_ran_counts(tmp_path: Path) -> None:
