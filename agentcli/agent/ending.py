@@ -58,9 +58,7 @@ CONFIRM = (
     "If all holds, repeat your final answer."
 )
 STOPPED_SHORT = "The model announced a step and did not take it. Type “continue” to let it proceed."
-NO_CHANGE = (
-    "Nothing was changed, and no command showed that the task is done. Type “continue” to let the model proceed."
-)
+NO_CHANGE = "Nothing was changed. Type “continue” to let the model proceed."
 UNDONE = "The task is not done: {why}, also after a reminder. `agentcli resume` continues the session; another model may get further."
 MOST_REMINDERS = 3
 """Maximum reminders of one kind in a turn in which the model makes progress between them."""
