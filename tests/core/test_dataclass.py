@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import gc
 import pickle
 import subprocess
 import sys
@@ -288,3 +289,18 @@ def test_methods_are_compiled_with_the_first_instance_beyond_a_few_or_with_argum
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'a'"):
         Wrong()  # type: ignore[call-arg]
     assert compiled(Wrong)
+
+
+def test_nothing_keeps_the_class_as_it_was_before_it_was_decorated() -> None:
+    @dataclass(slots=True)
+    class Base:
+        a: int
+
+    @dataclass(slots=True)
+    class Derived(Base):
+        b: int = 2
+
+    assert [one.name for one in dataclasses.fields(Derived)] == ["a", "b"]
+    Derived(1)
+    gc.collect()
+    assert Base.__subclasses__() == [Derived]
