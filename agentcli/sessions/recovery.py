@@ -14,8 +14,9 @@ from typing import Any
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import StoreError
-from agentcli.core.history import History, fold
+from agentcli.core.history import History
 from agentcli.core.message import Message, ToolResult
+from agentcli.core.record import Record
 from agentcli.sessions.info import (
     Parent,
     SessionInfo,
@@ -67,7 +68,7 @@ def open_session(
             found = _read(folder, through)
             writer = None if read_only else Writer(folder, disk, encode_origin(found.info), lock)
             notes = [loss.why for loss in found.losses if not is_settled(folder, loss)]
-            session = Session(folder, found.info, disk, writer, history=found.history, notes=notes, interval=interval)
+            session = Session(folder, found.info, disk, writer, records=found.records, notes=notes, interval=interval)
             if not read_only:
                 _mend(session, folder, found, disk)
         except OSError as error:
@@ -194,7 +195,7 @@ class _Found:
     """Contents of a session's folder. `stale` if `session.json` is older than the newest record."""
 
     info: SessionInfo
-    history: History
+    records: Sequence[Record]
     losses: Sequence[Loss]
     stale: bool
 
@@ -210,11 +211,11 @@ def _read(folder: Path, through: Through) -> _Found:
             info, newest, proof = retrace(folder), max(shelf.numbers(), default=0), ""
         _expect(newest)
         reader = Reader(shelf, proof)
-        history = fold(tail(reader, newest, through), info.foreign)
+        records = tail(reader, newest, through)
         losses = [*reader.losses, *reader.doubts, *vanished(newest, info)]
         # The folder's place counts, not the id in a copied file.
         here = replace(_caught_up(info, shelf, newest), id=folder.name, project_id=folder.parent.name, shelf=mark)
-    return _Found(here, history, losses, stale)
+    return _Found(here, records, losses, stale)
 
 
 def _expect(records: int) -> None:

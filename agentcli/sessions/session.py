@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """A session, made by `Store`. Without a `writer` it is read-only."""
+    """A session, made by `Store`. Without a `writer` it is read-only.
+
+    `records` are those that determine the state in force; they are folded only if something asks for it.
+    """
 
     def __init__(
         self,
@@ -39,12 +42,12 @@ class Session:
         disk: Disk,
         writer: Writer | None,
         *,
-        history: History | None = None,
+        records: Sequence[Record] = (),
         notes: Sequence[str] = (),
         interval: float = INTERVAL,
     ) -> None:
         self._folder, self._info, self._writer = folder, info, writer
-        self._history = history or History(foreign=info.foreign)
+        self._unfolded = records
         self._notes = list(notes)
         self._changed = self._closed = self._outdated = False
         self._interval, self._glance_due = interval, 0.0
@@ -65,10 +68,12 @@ class Session:
         """The session's folder, which exists once the first record is written."""
         return self._folder
 
-    @property
+    @cached_property
     def history(self) -> History:
         """The state in force now."""
-        return self._history
+        history = fold(self._unfolded, self._info.foreign)
+        self._unfolded = ()
+        return history
 
     @property
     def info(self) -> SessionInfo:
@@ -107,9 +112,9 @@ class Session:
         failing disk.
         """
         writer = self._writing()
-        before = self._history
+        before = self.history
         if isinstance(body, Undo):
-            body = _paid(body, self._info.records + 1, self._history, self._tail)
+            body = _paid(body, self._info.records + 1, self.history, self._tail)
         record = Record(self._info.records + 1, new_id(), stamp(), self._info.head, readable(body))
         data = encode(record)
         # Memory has the whole record before the disk is tried: after any interruption, it is written later.
@@ -118,7 +123,7 @@ class Session:
         self._info = note(self._info, record, digest(data))
         if isinstance(body, Message) and body.is_prompt:
             self._info = replace(self._info, branch=branch(Path(self._info.directory)))
-        self._history = _evolved(self._history, record, self._tail)
+        self.history = _evolved(self.history, record, self._tail)
         if (writer.exists or not isinstance(body, Settings)) and self._save(writer) and record.kind == "message":
             self._partial.clear()
         if not writer.waiting and record.seq % SEGMENT == 0:
@@ -126,7 +131,7 @@ class Session:
         if isinstance(body, Undo):
             from agentcli.sessions.checkpoints.undo import lasting
 
-            for said_again in lasting(before, self._history):
+            for said_again in lasting(before, self.history):
                 self.append(said_again)
         return record
 
@@ -151,7 +156,7 @@ class Session:
     def records(self, newest_first: bool = False) -> Iterator[Record]:
         """Yield all readable records ever written, one by one from disk unless they are in memory."""
         numbers = range(1, self._info.records + 1)
-        held = {entry.seq: entry for entry in self._history.entries}
+        held = {entry.seq: entry for entry in self._unfolded or self.history.entries}
         with self._shelf.held_open() as shelf:
             for seq in reversed(numbers) if newest_first else numbers:
                 record = held.get(seq) or _waiting(self._writer).get(seq) or Reader(shelf).read(seq)
@@ -250,7 +255,7 @@ class Session:
         return True
 
     def _tail(self, *more: Record) -> list[Record]:
-        held = (*self._history.entries, *self._history.prunes, *_waiting(self._writer).values(), *more)
+        held = (*self.history.entries, *self.history.prunes, *_waiting(self._writer).values(), *more)
         return tail(_FromMemory(self._shelf, {record.seq: record for record in held}), self._info.records + len(more))
 
 
