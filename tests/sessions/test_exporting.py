@@ -510,7 +510,7 @@ def test_equal_code_is_coloured_once_and_long_code_is_not_remembered() -> None:
 def test_the_language_of_a_file_is_looked_up_once_for_all_with_the_same_endings() -> None:
     _language_of_ending.cache_clear()
     for name in ("a.py", "b.py", "c/d.py", "x.tar.gz", "y.tar.gz", "plain", "other"):
-        language_of("content", {"file_path": name})
+        language_of("content", name)
     assert _language_of_ending.cache_info().misses == 3
 
 
@@ -531,7 +531,7 @@ def test_files_have_the_languages_that_pygments_finds_for_their_names() -> None:
         "",
     ):
         lexer = find_lexer_class_for_filename(name)
-        assert language_of("content", {"file_path": name}) == (lexer.aliases[0] if lexer and lexer.aliases else "")
+        assert language_of("content", name) == (lexer.aliases[0] if lexer and lexer.aliases else "")
 
 
 @each_row("text", ["\x7f é \ud800 \U0001f511", "é", "\ud83d\udd11", "plain\x1b"])

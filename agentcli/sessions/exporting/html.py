@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from agentcli.core.sanitise import safe
 from agentcli.sessions.exporting.rendering import HIGHLIGHT_LIMIT, coloured, diff_rows, language_of, rendered
@@ -30,6 +30,8 @@ _STATUSES = {"success": "✓", "error": "failed", "unanswered": "no result"}
 _ASIDES = {"thinking": "Thinking", "summary": "Summary"}
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|.)")
 _PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+_SHORT, _REMEMBERED = 500, 2_000
+"""Maximum characters of a text whose HTML is cached, because names, paths and commands recur; the number of such texts."""
 
 
 def to_html(
@@ -108,7 +110,9 @@ def _call(entry: Call, limit: int) -> str:
     # The page finds a call that waits by its id.
     place = f" call-{_UNSAFE.sub('-', entry.call.call_id)}" if entry.result is None else ""
     head = f'<b>{name}</b> <code>{subject}</code> <span class="{status}{place}">{_STATUSES.get(status, status)}</span>'
-    blocks = [_given(entry, name, value, limit) for name, value in entry.call.input.items()]
+    path = entry.call.input.get("file_path")
+    path = path if isinstance(path, str) else ""
+    blocks = [_given(name, pretty(value), path, limit) for name, value in entry.call.input.items()]
     if entry.result is not None:
         diff = entry.result.metadata.get("diff")
         if isinstance(diff, str) and diff:
@@ -117,12 +121,19 @@ def _call(entry: Call, limit: int) -> str:
     return f'<details id="c{entry.seq}"><summary>{head}</summary>{"".join(blocks)}</details>'
 
 
-def _given(entry: Call, name: str, value: Any, limit: int) -> str:
-    text = plain(pretty(value))
+def _given(name: str, value: str, path: str, limit: int) -> str:
+    return (_known_given if len(value) <= _SHORT else _new_given)(name, value, path, limit)
+
+
+def _new_given(name: str, value: str, path: str, limit: int) -> str:
+    text = plain(value)
     if "\n" not in text and len(text) < 80 and name != "command":
         return f'<div><span class="label">{_text(name)}</span> <code>{escape(text)}</code></div>'
-    language = language_of(name, entry.call.input)
+    language = language_of(name, path)
     return f'<div class="label">{_text(name)}</div><pre>{coloured(text, language, limit)}</pre>'
+
+
+_known_given = lru_cache(_REMEMBERED)(_new_given)
 
 
 def _pre(text: str) -> str:
@@ -130,7 +141,14 @@ def _pre(text: str) -> str:
 
 
 def _text(text: str) -> str:
+    return (_known_text if len(text) <= _SHORT else _new_text)(text)
+
+
+def _new_text(text: str) -> str:
     return escape(plain(text))
+
+
+_known_text = lru_cache(_REMEMBERED)(_new_text)
 
 
 def plain(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import translate
 from functools import cache, lru_cache
 from html import escape
@@ -33,12 +33,11 @@ def coloured(code: str, language: str, limit: int = HIGHLIGHT_LIMIT) -> str:
     return _remembered(code, language) if len(code) <= _SHORT else _highlighted(code, language)
 
 
-def language_of(field: str, given: Mapping[str, Any]) -> str:
-    """Return the language of a call's input, by the field's name or the path of the target file."""
+def language_of(field: str, path: str) -> str:
+    """Return the language of a call's input, by the field's name or the path of the target file; empty if unknown."""
     if field in _LANGUAGES:
         return _LANGUAGES[field]
-    path = given.get("file_path")
-    if field not in ("content", "old_string", "new_string") or not isinstance(path, str):
+    if field not in ("content", "old_string", "new_string") or not path:
         return ""
     return language_of_file(path.rsplit("/", 1)[-1])
 
