@@ -189,8 +189,16 @@ LANGUAGES = {
 
 def spoken_in(text: str) -> list[str]:
     """Return the languages whose words a text may use for a claim."""
-    low = text.lower()
-    return [name for name, words in LANGUAGES.items() if any(hint in low for hint in words.hints.split())]
+    found = set[str]()
+    for start in range(0, len(text), _SLICE):
+        low = text[start : start + _SLICE + _LONGEST_HINT].lower()
+        found |= {name for name, words in LANGUAGES.items() if any(hint in low for hint in words.hints.split())}
+    return [name for name in LANGUAGES if name in found]
+
+
+_SLICE = 1 << 16
+"""Characters of a text that are examined at once: a long text in lower case would be a second copy of it."""
+_LONGEST_HINT = max(len(hint) for words in LANGUAGES.values() for hint in words.hints.split())
 
 
 def may_claim(text: str) -> bool:

@@ -307,7 +307,7 @@ class Conversation:
         ):
             return reply
         parts = self.stages.prepare.with_written(reply.so_far(), self._task())
-        return replace(reply, parts=parts, tail=None, stop="tool_use") if parts is not None else reply
+        return replace(reply, parts=parts, tail=(), stop="tool_use") if parts is not None else reply
 
     def _task(self) -> str:
         """Return what the person said last."""

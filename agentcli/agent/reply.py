@@ -11,7 +11,7 @@ from typing import Literal
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import AgentError, IncompleteReply, ModelError
 from agentcli.core.event import ReplyRestarted
-from agentcli.core.message import Message, Part, Stop, Text, Thinking, ToolCall, UnfinishedText, Usage
+from agentcli.core.message import Message, Part, Pieces, Stop, Text, Thinking, ToolCall, UnfinishedText, Usage
 from agentcli.core.model import (
     EditsApplied,
     ModelSpec,
@@ -23,12 +23,6 @@ from agentcli.core.model import (
     UsageSeen,
 )
 
-Tail = tuple["Tail | None", str]
-"""Text as it arrives, each piece pointing to the previous one: adding a piece copies little."""
-PIECE = 1_000
-"""Characters up to which pieces of a streamed text are joined as they come, because short ones take more memory."""
-_BLOCK = 1 << 18
-"""Characters of a piece to which no other is joined."""
 BEGINS = ("<", "‹", "[", "{", "*** Begin Patch", "```tool_code", "Action:", "to=")
 """Texts of which every reply with a written call contains one: most replies are examined no further."""
 ENDS = (">", "]", "}", "`", "|")
@@ -40,7 +34,8 @@ class ReplyBuilder:
     """The reply so far. Finished parts are authoritative; an unfinished text is included if the stream ends here."""
 
     parts: tuple[Part, ...] = ()
-    tail: Tail | None = None
+    tail: tuple[Pieces, ...] = ()
+    """The unfinished text."""
     usage: Usage | None = None
     stop: Stop | None = None
     detail: str = ""
@@ -54,10 +49,12 @@ class ReplyBuilder:
     def add(self, step: StreamEvent) -> ReplyBuilder:
         """Return the reply after one more event of the stream."""
         match step:
-            case TextDelta(text):
-                return replace(self, tail=_longer(self.tail, text))
+            case TextDelta(text, whole):
+                if self.tail and self.tail[-1] is whole:
+                    return self
+                return replace(self, tail=(*self.tail, whole or Pieces(text)))
             case PartDone(part):
-                return replace(self, parts=(*self.parts, part), tail=None if isinstance(part, Text) else self.tail)
+                return replace(self, parts=(*self.parts, part), tail=() if isinstance(part, Text) else self.tail)
             case UsageSeen(usage):
                 return replace(self, usage=usage)
             case EditsApplied():
@@ -72,16 +69,16 @@ class ReplyBuilder:
                 return self
 
     def joined(self) -> ReplyBuilder:
-        """Return the reply with its unfinished text in one piece: the pieces would be a second copy of it."""
-        return replace(self, tail=(None, "".join(_pieces(self.tail)))) if self.tail else self
+        """Return the reply with its unfinished text as a part."""
+        return replace(self, parts=self.so_far(), tail=()) if self.tail else self
 
     def unfinished(self) -> Sequence[Part | UnfinishedText]:
         """Return the parts like `so_far`, without a copy of the unfinished text."""
-        return (*self.parts, UnfinishedText(_pieces(self.tail))) if self.tail else self.parts
+        return (*self.parts, UnfinishedText(self.tail)) if self.tail else self.parts
 
     def so_far(self) -> tuple[Part, ...]:
         """Return the parts if the stream ended now, including unfinished text."""
-        unfinished = "".join(_pieces(self.tail))
+        unfinished = "".join(pieces.text() for pieces in self.tail)
         return (*self.parts, Text(unfinished)) if unfinished else self.parts
 
     @property
@@ -113,7 +110,8 @@ class ReplyBuilder:
     def empty(self) -> bool:
         """True if the conversation cannot continue from it: no text and no calls."""
         return not any(
-            isinstance(part, ToolCall) or (isinstance(part, Text) and part.text.strip()) for part in self.so_far()
+            isinstance(part, ToolCall) or (isinstance(part, Text) and part.text and not part.text.isspace())
+            for part in self.so_far()
         )
 
     def message(self, turn: int, model: ModelSpec, *, error: str = "") -> Message:
@@ -129,23 +127,6 @@ class ReplyBuilder:
             stop=self.stop or ("error" if error else "interrupted"),
             error=error,
         )
-
-
-def _longer(tail: Tail | None, text: str) -> Tail:
-    if tail and len(tail[1]) < PIECE:
-        return tail[0], tail[1] + text
-    # Many small pieces would stay with the process: their memory is returned only together.
-    while tail and len(tail[1]) < _BLOCK and tail[0] and len(tail[0][1]) <= len(tail[1]):
-        tail = tail[0][0], tail[0][1] + tail[1]
-    return tail, text
-
-
-def _pieces(tail: Tail | None) -> Sequence[str]:
-    pieces: list[str] = []
-    while tail is not None:
-        tail, piece = tail
-        pieces.append(piece)
-    return pieces[::-1]
 
 
 def _has_content(part: Part) -> bool:

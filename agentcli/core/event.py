@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import field
 from typing import Literal
 
 from agentcli.core.dataclass import dataclass
-from agentcli.core.message import ToolCall, Usage
+from agentcli.core.message import Pieces, ToolCall, Usage
 from agentcli.core.record import CompactionStatus, Record, Trigger
 
 Ending = Literal["done", "interrupted", "limit", "refused", "incomplete", "blocked", "failed"]
@@ -25,9 +26,13 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """A piece of the reply's text, for display; the message that follows is authoritative."""
+    """A piece of the reply's text, for display; the message that follows is authoritative.
+
+    `whole` is the growing text that contains it, if the model keeps one.
+    """
 
     text: str
+    whole: Pieces | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

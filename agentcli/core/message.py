@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from codecs import getincrementaldecoder
+from collections.abc import Iterator, Mapping
 from dataclasses import field
+from io import BytesIO
 from typing import Any, Literal, TypeVar
 
 from agentcli.core.dataclass import dataclass, replace
@@ -154,8 +156,43 @@ def unreadable_call(call_id: str, name: str, text: str, why: str) -> ToolCall:
 Part = Text | Thinking | Image | File | ToolCall
 
 
-class UnfinishedText(tuple[str, ...]):
-    """A text that is still arriving, in pieces: it is saved so, because joining them would copy it."""
+class Pieces:
+    """Text that arrives in pieces, in one buffer, which its holders share.
+
+    Each piece as an object would take fifty bytes more, and the process would keep their memory.
+    """
+
+    __slots__ = ("_buffer",)
+
+    def __init__(self, text: str = "") -> None:
+        self._buffer = BytesIO()
+        self.append(text)
+
+    def __bool__(self) -> bool:
+        return self._buffer.tell() > 0
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the text so far in slices: at once, it would be a second copy."""
+        data = memoryview(self._buffer.getvalue())
+        decoder = getincrementaldecoder("utf-8")("surrogatepass")
+        for start in range(0, len(data), _SLICE):
+            yield decoder.decode(data[start : start + _SLICE])
+
+    def append(self, text: str) -> None:
+        """Add a piece."""
+        self._buffer.write(text.encode("utf-8", "surrogatepass"))
+
+    def text(self) -> str:
+        """Return the text so far."""
+        return self._buffer.getvalue().decode("utf-8", "surrogatepass")
+
+
+_SLICE = 1 << 16
+"""Bytes of a text that are decoded at once."""
+
+
+class UnfinishedText(tuple[Pieces, ...]):
+    """A text that is still arriving. It is saved without a copy of it."""
 
 
 P = TypeVar("P", bound="Part")

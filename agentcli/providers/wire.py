@@ -11,7 +11,6 @@ import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import lru_cache
-from io import BytesIO
 from math import isfinite
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar, cast
@@ -113,29 +112,6 @@ def _new_id() -> str:
 def attachment(file: File) -> str:
     """Write a user's file as text in a tag that its content cannot close."""
     return wrap("file", file.text, path=file.path)
-
-
-class Pieces:
-    """Text that arrives in pieces, in one buffer.
-
-    Each piece as an object would take fifty bytes more, and the process would keep their memory.
-    """
-
-    __slots__ = ("_buffer",)
-
-    def __init__(self) -> None:
-        self._buffer = BytesIO()
-
-    def __bool__(self) -> bool:
-        return self._buffer.tell() > 0
-
-    def append(self, text: str) -> None:
-        """Add a piece."""
-        self._buffer.write(text.encode("utf-8", "surrogatepass"))
-
-    def text(self) -> str:
-        """Return the text so far."""
-        return self._buffer.getvalue().decode("utf-8", "surrogatepass")
 
 
 def sendable(text: str) -> str:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.agent.reply import CUT, EMPTY, MALFORMED, PIECE, UNKNOWN, ReplyBuilder
+from agentcli.agent.reply import CUT, EMPTY, MALFORMED, UNKNOWN, ReplyBuilder
 from agentcli.core.errors import AgentError
 from agentcli.core.event import TextDelta
-from agentcli.core.message import Text
+from agentcli.core.message import Pieces, Text
+from agentcli.core.model import PartDone
 from agentcli.providers.scripted.model import Reply, call, say
 from tests.agent.open_session import ended, messages, open_session, results, say_to
 from tests.agent.test_loop import reminders
@@ -39,13 +40,12 @@ def test_a_reply_that_cannot_stand_is_explained_to_the_model(tmp_path: Path, sto
     assert told in reminders(session)
 
 
-def test_text_in_pieces_of_a_word_is_kept_in_few_strings() -> None:
-    reply, words = ReplyBuilder(), [f"word{n} " for n in range(10_000)]
+def test_a_reply_shares_the_text_that_its_model_keeps() -> None:
+    reply, pieces, words = ReplyBuilder(), Pieces(), [f"word{n} " for n in range(1_000)]
     for word in words:
-        reply = reply.add(TextDelta(word))
-    assert reply.text == "".join(words)
-    tail, strings = reply.tail, 0
-    while tail:
-        tail, strings = tail[0], strings + 1
-    assert strings <= len(reply.text) / PIECE + 1
-    assert reply.joined().tail == (None, reply.text)
+        pieces.append(word)
+        reply = reply.add(TextDelta(word, pieces))
+    assert (reply.text, reply.tail) == ("".join(words), (pieces,))
+    assert reply.joined() == ReplyBuilder(parts=(Text(reply.text),))
+    assert reply.add(TextDelta("more")).add(TextDelta(" yet")).text == f"{reply.text}more yet"
+    assert reply.add(PartDone(Text("all of it"))).so_far() == (Text("all of it"),)

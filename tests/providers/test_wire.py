@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from agentcli.core.message import File, Image, Text, Thinking, ToolCall, ToolResult
+from agentcli.core.message import File, Image, Pieces, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import Breakpoint, Request, RequestMessage, ToolSchema
 from agentcli.providers.anthropic.request import to_wire
 from agentcli.providers.catalog import spec
 from agentcli.providers.google.request import Former, to_body
 from agentcli.providers.scripted.model import say
 from agentcli.providers.settings import BUILT_IN, ProviderSettings
-from agentcli.providers.wire import DEEPEST, Pieces, WireMessages, can_run, joined, tokens, wire_id, wire_name
+from agentcli.providers.wire import DEEPEST, WireMessages, can_run, joined, tokens, wire_id, wire_name
 from tests.loopback import Loopback
 from tests.providers.hearing import READ, Heard, connected, hear, request
 from tests.tables import each_row
@@ -538,5 +538,5 @@ def test_text_in_pieces_of_a_word_takes_little_more_than_its_bytes(word: str) ->
     held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     whole = "".join(words)
-    assert (pieces.text(), bool(pieces)) == (whole, True)
+    assert (pieces.text(), "".join(pieces), bool(pieces)) == (whole, whole, True)
     assert held < 1.3 * len(whole.encode("utf-8", "surrogatepass")) + 5_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from io import BytesIO
+from itertools import chain
 from typing import Any
 
 from agentcli.core.codec.decode import (
@@ -130,7 +131,7 @@ def _texts(value: Any) -> Iterator[str]:
     match value:
         case UnfinishedText() | str():
             yield '"'
-            for text in (value,) if isinstance(value, str) else value:
+            for text in (value,) if isinstance(value, str) else chain.from_iterable(value):
                 for start in range(0, len(text), _PIECE):
                     yield _to_text(text[start : start + _PIECE])[1:-1]
             yield '"'

@@ -10,10 +10,10 @@ from typing import Any
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import ModelError
 from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
-from agentcli.core.message import Part, Stop, Text, Thinking, ToolCall, Usage
+from agentcli.core.message import Part, Pieces, Stop, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import EditsApplied, PartDone, Searched, Source, Stopped, StreamEvent, UsageSeen
 from agentcli.providers.anthropic.models import KIND
-from agentcli.providers.wire import Ids, Pieces, sendable, tier, tokens
+from agentcli.providers.wire import Ids, sendable, tier, tokens
 
 Json = dict[str, Any]
 
@@ -236,7 +236,7 @@ def _show(block: _Block, text: Any) -> Iterator[StreamEvent]:
     block.pieces.append(_text(text))
     match block.kind:
         case "text":
-            yield TextDelta(text)
+            yield TextDelta(text, block.pieces)
         case "thinking":
             yield ThinkingDelta(text)
         case _:

@@ -10,10 +10,10 @@ from typing import Any
 
 from agentcli.core.errors import ModelError
 from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
-from agentcli.core.message import SIGNATURE, Meta, Part, Stop, Text, Thinking, ToolCall, Usage
+from agentcli.core.message import SIGNATURE, Meta, Part, Pieces, Stop, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import PartDone, Searched, Source, Stopped, StreamEvent, UsageSeen
 from agentcli.providers.google.models import KIND
-from agentcli.providers.wire import Ids, Pieces, sendable, tier, tokens
+from agentcli.providers.wire import Ids, sendable, tier, tokens
 
 STOPS: Mapping[str, Stop] = {
     "STOP": "end_turn",
@@ -137,7 +137,7 @@ class Reply:
             self._thought = thought
             self._run.append(text)
             if text:
-                yield ThinkingDelta(text) if thought else TextDelta(text)
+                yield ThinkingDelta(text) if thought else TextDelta(text, self._run)
             if meta:
                 yield from self._flush(meta)
 

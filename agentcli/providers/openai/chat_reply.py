@@ -10,11 +10,11 @@ from typing import Any
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import ModelError
 from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
-from agentcli.core.message import Meta, Stop, Text, Thinking, ToolCall, Usage
+from agentcli.core.message import Meta, Pieces, Stop, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import PartDone, Stopped, StreamEvent, UsageSeen
 from agentcli.providers.arguments import call_of
 from agentcli.providers.openai.models import KIND
-from agentcli.providers.wire import Ids, Pieces, sendable, sendable_json, tier, tokens
+from agentcli.providers.wire import Ids, sendable, sendable_json, tier, tokens
 
 OPENED, CLOSED = "<think>", "</think>"
 
@@ -215,7 +215,7 @@ class Reply:
             return
         self._source = source
         self._run.append(text)
-        yield TextDelta(text) if source == "text" else ThinkingDelta(text)
+        yield TextDelta(text, self._run) if source == "text" else ThinkingDelta(text)
 
     def _flush(self) -> Iterator[StreamEvent]:
         """End the current run of text, if there is one. Reasoning details without a text are a thought, too."""

@@ -10,12 +10,12 @@ from typing import Any
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import ModelError
 from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
-from agentcli.core.message import SIZE, TYPED, Part, Stop, Text, Thinking, ToolCall, Usage
+from agentcli.core.message import SIZE, TYPED, Part, Pieces, Stop, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import PartDone, Searched, Source, Stopped, StreamEvent, UsageSeen
 from agentcli.providers.arguments import BARE, call_of
 from agentcli.providers.openai.models import KIND
 from agentcli.providers.openai.responses_request import COMPACTED
-from agentcli.providers.wire import Ids, Pieces, sendable, sendable_json, tier, tokens
+from agentcli.providers.wire import Ids, sendable, sendable_json, tier, tokens
 
 Json = dict[str, Any]
 
@@ -58,6 +58,7 @@ class Reply:
         self._ids = ids or Ids()
         self._pending: list[_Pending] = []
         self._begun: dict[Any, _Begun] = {}
+        self._text = Pieces()
         self._done = 0
         self._calls = False
         self._refused = False
@@ -74,7 +75,8 @@ class Reply:
             case "response.output_item.added":
                 yield from self._start(event.get("output_index"), event["item"])
             case "response.output_text.delta" | "response.refusal.delta":
-                yield TextDelta(_text(event["delta"]))
+                self._text.append(_text(event["delta"]))
+                yield TextDelta(event["delta"], self._text)
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
                 yield ThinkingDelta(_text(event["delta"]))
             case "response.reasoning_summary_part.added" if event.get("summary_index"):
@@ -139,6 +141,7 @@ class Reply:
         self._done += 1
         match item["type"]:
             case "message":
+                self._text = Pieces()
                 text, refused = _message(item)
                 self._refused = self._refused or refused
                 self._searches += _citations(item)

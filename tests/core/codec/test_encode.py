@@ -32,6 +32,7 @@ from agentcli.core.message import (
     Image,
     Message,
     Part,
+    Pieces,
     Text,
     Thinking,
     ToolCall,
@@ -244,7 +245,11 @@ def test_a_record_with_a_long_text_is_written_like_a_short_one(word: str, make: 
 
 
 def test_an_unfinished_text_is_written_as_one_and_any_value_in_short_pieces() -> None:
-    value = {"a": [1, 2.5, None, True, {}, []], "ü": {"b": "c"}, "text": UnfinishedText(["one", " two", "x" * 200_000])}
+    value = {
+        "a": [1, 2.5, None, True, {}, []],
+        "ü": {"b": "c"},
+        "text": UnfinishedText(map(Pieces, ["one", " two", "x" * 200_000])),
+    }
     pieces = list(line_pieces(value))
     assert json.loads(b"".join(pieces)) == {**value, "text": "one two" + "x" * 200_000}
     assert max(map(len, pieces)) < 140_000

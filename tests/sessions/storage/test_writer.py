@@ -17,7 +17,7 @@ import pytest
 
 from agentcli.core.codec.encode import encode
 from agentcli.core.errors import SessionBusy
-from agentcli.core.message import Part, Text, ToolCall, UnfinishedText
+from agentcli.core.message import Part, Pieces, Text, ToolCall, UnfinishedText
 from agentcli.core.record import Pin, Record, Settings
 from agentcli.sessions.session import Session
 from agentcli.sessions.storage.writer import (
@@ -446,7 +446,7 @@ def test_a_save_comes_by_itself_when_its_time_has_come(tmp_path: Path) -> None:
 
 def test_an_unfinished_text_in_pieces_is_saved_as_one(tmp_path: Path) -> None:
     partial = Partial(tmp_path / "partial.json", Hasty(), LONG)
-    partial.keep(2, lambda: (Text("done"), UnfinishedText(["not ", "yet", " \ud83d", "ü" * 100_000])))
+    partial.keep(2, lambda: (Text("done"), UnfinishedText(map(Pieces, ["not ", "yet", " \ud83d", "ü" * 100_000]))))
     assert read_partial(tmp_path / "partial.json") == Reply(2, (Text("done"), Text("not yet \ud83d" + "ü" * 100_000)))
 
 
