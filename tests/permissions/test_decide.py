@@ -274,12 +274,14 @@ ORDINARY = """
 pytest -q; python -m pytest -x tests; python3 -m unittest; make -j4 test; make build && make test; npm test; npm run lint -- --fix; yarn test;
 pnpm -r test; cargo test --workspace; cargo +nightly clippy -- -D warnings; go test ./...; tox; ruff check .; mypy .; npx tsc --noEmit; npx jest;
 uv run pytest; poetry run pytest; ./gradlew test; ./mvnw -q verify; sh scripts/test.sh; bash ./test.sh; ./run_tests.sh; cmake --build build; ctest;
-dotnet test; swift test; bundle exec rspec; vendor/bin/phpunit; gcc -o x x.c && ./x; cd src && pytest 2>&1 | tail -20; just test; ruby x.rb
+dotnet test; swift test; bundle exec rspec; vendor/bin/phpunit; gcc -o x x.c && ./x; cd src && pytest 2>&1 | tail -20; just test; ruby x.rb;
+conda run -n x pytest; timeout 9 mamba run -n x python -c 'import y'; env -i conda run -n x python -; nice pixi run test; conda list
 """
 FETCHING = """
 npm install; npm ci; pip install x; python -m pip install x; python3 -m pip install -r r.txt; uv sync; uv add x; cargo install x; cargo add x;
 go get x; go run x@latest; go install x@v1; git push; git fetch; npx cowsay; npx create-app x; npm publish; curl x; wget x; ssh x; docker run x;
-pytest && curl x; make && git push; npm exec x; yarn dlx x; poetry install; composer install; bash -c 'curl x'; pnpm --filter web add x; ../x.sh; /tmp/x.sh; ~/x.sh
+pytest && curl x; make && git push; npm exec x; yarn dlx x; poetry install; composer install; bash -c 'curl x'; pnpm --filter web add x; ../x.sh; /tmp/x.sh; ~/x.sh;
+conda install x; conda env update; conda run -n x git push; mamba run -n x ssh y; pixi run gh pr merge 3; conda run -n x rm -rf ../y
 """
 
 

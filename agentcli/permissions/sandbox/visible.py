@@ -64,6 +64,7 @@ _CACHES = (
         ".proto",
         ".local/share/mise",
         ".local/share/fnm",
+        *(".conda/envs", ".local/share/mamba/envs", "micromamba/envs", ".pixi/envs"),
     ),
     *(
         ".sdkman/bin",
@@ -83,7 +84,7 @@ _SHARED = (".local", ".cargo", "go")
 """Folders in the home folder with more than programs: only their subfolder on PATH is visible."""
 _INSTALLED = ("lib", "lib64", "libexec", "versions", "installs", "tools", "shims", "packages")
 """Names beside a `bin` that mark a folder as a complete installation."""
-_PROGRAM_FOLDERS = ("bin", "sbin", "shims", "libexec", "Scripts")
+_PROGRAM_FOLDERS = ("bin", "sbin", "shims", "libexec", "Scripts", "condabin")
 _ENTRIES = 2_000
 """Maximum entries of one folder on PATH to check for links and interpreters."""
 _CODE_PATHS = ("PYTHONPATH", "NODE_PATH", "LD_LIBRARY_PATH", "PKG_CONFIG_PATH", "CLASSPATH", "PERL5LIB", "GEM_PATH")

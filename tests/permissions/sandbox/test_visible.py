@@ -126,6 +126,18 @@ def test_programs_in_the_home_folder_run_with_what_they_were_installed_with(sand
     assert done.stdout == "installed\nlinked\n", done.stderr
 
 
+def test_a_program_of_environments_starts_what_is_installed_in_them(sandbox: Sandbox, top: Path) -> None:
+    for folder in ("conda/condabin", "conda/lib", "conda/envs/sci/bin"):
+        (top / folder).mkdir(parents=True)
+    (top / "conda/condabin/conda").write_text('#!/bin/sh\nbin="$(dirname "$0")/../envs/$3/bin"\nshift 3\n"$bin/$@"\n')
+    (top / "conda/envs/sci/bin/fit").write_text('#!/bin/sh\necho "fitted $1"; cat ~/.ssh/id\n')
+    for file in ("conda/condabin/conda", "conda/envs/sci/bin/fit"):
+        (top / file).chmod(0o755)
+    done = ran(sandbox, top, "conda run -n sci fit all; echo x > ~/conda/lib/new", f"{top}/conda/condabin:{PATH}")
+    assert done.stdout == "fitted all\n", done.stderr
+    assert not (top / "conda/lib/new").exists()
+
+
 def test_a_folder_on_path_does_not_open_what_lies_around_it(top: Path) -> None:
     (top / "bin").mkdir()
     (top / "lib").mkdir()

@@ -37,7 +37,9 @@ OPERANDS = {
     "asdf": 1,
 }
 OPERANDS |= {"faketime": 1, "direnv": 2, "git": 3, "docker": 3, "podman": 3, "kubectl": 3}
-OPERANDS |= dict.fromkeys(word_set("uv poetry pipenv conda mamba hatch pdm rye nix bundle npm pnpm yarn bun"), 2)
+OPERANDS |= dict.fromkeys(
+    word_set("uv poetry pipenv conda mamba micromamba pixi hatch pdm rye nix bundle npm pnpm yarn bun"), 2
+)
 """Number of operands before the inner command; 0 for any other wrapper."""
 
 RUNNING = {
@@ -46,7 +48,8 @@ RUNNING = {
     "podman": word_set("run exec compose container"),
     "kubectl": word_set("run exec"),
     **dict.fromkeys(
-        word_set("uv poetry pipenv conda mamba hatch pdm rye nix bundle"), word_set("run exec shell develop")
+        word_set("uv poetry pipenv conda mamba micromamba pixi hatch pdm rye nix bundle"),
+        word_set("run exec shell develop"),
     ),
     **dict.fromkeys(word_set("npm pnpm yarn bun"), word_set("exec x dlx")),
 }
@@ -85,7 +88,7 @@ INTERPRETERS = word_set("""
 python node nodejs deno bun ruby irb perl php lua luajit tclsh wish Rscript R julia java jshell groovy scala kotlin
 elixir iex erl ghci runghc ocaml pwsh powershell osascript ipython ts-node tsx bash sh zsh dash ksh fish csh tcsh
 awk gawk mawk sed ed ex vi vim nvim emacs nano less more man busybox toybox sqlite sqlite3 psql mysql mongosh
-redis-cli gdb lldb uv poetry pipenv conda npx bunx uvx pipx pnpx eval source exec rlwrap expect m4 dc bc jq yq
+redis-cli gdb lldb uv poetry pipenv conda mamba micromamba pixi npx bunx uvx pipx pnpx eval source exec rlwrap expect m4 dc bc jq yq
 """)
 """Programs that run scripts or programs passed to them: no rule is ever saved for them."""
 
@@ -191,6 +194,7 @@ def uses_network(words: Sequence[str], folders: Sequence[Path]) -> bool:
     named = operands[
         : 2 if arguments and arguments[0].startswith("-") else 1
     ]  # the first may be the value of an option
+    named.append(" ".join(operands[:2]))
     return name in _FETCHERS or not FETCHING.get(name, _ANY).isdisjoint(named)
 
 
@@ -216,6 +220,7 @@ _OFFLINE = frozenset({"--offline", "--no-index"})
 _OTHER_REMOTE = word_set("push pull fetch clone incoming outgoing in out")
 _LOCAL = {
     "openssl": word_set("rand dgst enc genrsa genpkey req x509 rsa pkey ec passwd base64 asn1parse verify version"),
+    "brew": word_set("list ls leaves config deps uses --prefix --cellar --version"),
     **dict.fromkeys(_PIPS, word_set("show list freeze check config debug inspect cache hash help completion")),
 }
 """Subcommands of network programs that do not use the network."""
@@ -225,11 +230,19 @@ _JS_FETCHING = word_set("""
 install i in ci add update up upgrade publish unpublish login logout whoami view info show search outdated audit dlx create init owner access
 dist-tag token team ping star deprecate adduser remove rm uninstall
 """)
+_CONDA_FETCHING = word_set("install create update upgrade remove uninstall search repoquery self-update") | {
+    "env create",
+    "env update",
+    "env remove",
+}
 _PYTHON_FETCHING = word_set("add sync lock install update remove publish pip tool python self cache export")
 FETCHING: dict[str, frozenset[str]] = {
     **dict.fromkeys(("npm", "pnpm", "bun"), _JS_FETCHING),
     "yarn": _JS_FETCHING | {""},
     **dict.fromkeys(word_set("uv poetry pipenv pdm rye"), _PYTHON_FETCHING),
+    **dict.fromkeys(("conda", "mamba", "micromamba"), _CONDA_FETCHING),
+    "rustup": word_set("default install update self") | {"toolchain install", "target add", "component add"},
+    "nvm": word_set("install ls-remote"),
     "cargo": word_set("install add update publish search login owner yank fetch"),
     "go": word_set("get install mod"),
     "bundle": word_set("install add update outdated"),
@@ -244,7 +257,7 @@ FETCHING: dict[str, frozenset[str]] = {
     "svn": word_set("checkout co commit ci update up switch sw log info list ls cat copy cp import export"),
 }
 """Subcommands that cannot work without the network: they change what is installed, or what others see. All others are tried without it."""
-_FETCHERS = word_set("uvx pipx corepack nvm rustup conda mamba nix brew")
+_FETCHERS = word_set("uvx pipx corepack nix")
 _LOCAL_OPTIONS = frozenset({"--version", "--help", "-h", "-V"})
 
 

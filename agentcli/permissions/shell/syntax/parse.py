@@ -477,7 +477,8 @@ def _own_language(words: list[str]) -> int:
 
 
 _EXECUTING = PLAIN_WRAPPERS.union(
-    ("env", "exec", "command", "xargs", "find", "mise"), ("uv", "poetry", "pipenv", "conda", "hatch", "pdm", "rye")
+    ("env", "exec", "command", "xargs", "find", "mise"),
+    ("uv", "poetry", "pipenv", "conda", "mamba", "micromamba", "pixi", "hatch", "pdm", "rye"),
 )
 """Wrappers that start a program with the words that they get."""
 

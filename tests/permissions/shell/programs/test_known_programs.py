@@ -14,10 +14,10 @@ from agentcli.permissions.shell.programs.known_programs import (
 from tests.tables import each_row
 
 NETWORK = """
-curl x; curl --offline x; git push; git fetch; git remote show x; npm install; npm ci; yarn; pip install x; pip; npx cowsay; npx; npm exec cowsay; pnpm dlx cowsay; openssl s_client; openssl; go get x; go run x@latest; cargo install x; python -m pip install x; python3 -m pip download x; python -m twine x; uvx ruff; brew install x; uv add x; cargo +nightly fetch; npm -w x install; ssh h
+curl x; curl --offline x; git push; git fetch; git remote show x; npm install; npm ci; yarn; pip install x; pip; npx cowsay; npx; npm exec cowsay; pnpm dlx cowsay; openssl s_client; openssl; go get x; go run x@latest; cargo install x; python -m pip install x; python3 -m pip download x; python -m twine x; uvx ruff; brew install x; uv add x; cargo +nightly fetch; npm -w x install; ssh h; conda install x; conda env create -f x.yml; mamba update x; rustup toolchain install x; nvm install 20; nix run x
 """
 LOCAL = """
-git commit; git remote; git remote add x y; git; npm test; npm run build; npm; yarn test; pip list; pip --version; npx jest; npm exec jest; npm x jest; pnpm exec cowsay; pnpm --filter web exec oxfmt; bunx jest; openssl rand 5; go build; cargo build; cargo --version; python -m pytest; python -m; uv run x; nvm --help; make; cargo +nightly build; pip3 show x; python -m pip list; pip cache dir; python3 -m http.server; pip install --no-index x; npm ci --offline; cargo fetch --offline
+git commit; git remote; git remote add x y; git; npm test; npm run build; npm; yarn test; pip list; pip --version; npx jest; npm exec jest; npm x jest; pnpm exec cowsay; pnpm --filter web exec oxfmt; bunx jest; openssl rand 5; go build; cargo build; cargo --version; python -m pytest; python -m; uv run x; nvm --help; make; cargo +nightly build; pip3 show x; python -m pip list; pip cache dir; python3 -m http.server; pip install --no-index x; npm ci --offline; cargo fetch --offline; conda run -n x pytest; conda env list; mamba list; rustup show; nvm use 20; brew list
 """
 ORDINARY = """
 sh x.sh; ./x.sh; a/b; bash scripts/a.sh; npm test; npm run build; make; cargo build; cargo +nightly build; go build; python -m pytest
