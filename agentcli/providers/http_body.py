@@ -194,7 +194,7 @@ async def event_data(body: AsyncIterator[bytes]) -> AsyncIterator[str]:
     Raises ModelError for endless events, UnicodeDecodeError for text that is not UTF-8.
     """
     pending = bytearray()
-    data: list[bytes] = []
+    data: list[bytearray] = []
     held = total = 0
     async with closing(body) as pieces:
         async for piece in pieces:
@@ -206,19 +206,19 @@ async def event_data(body: AsyncIterator[bytes]) -> AsyncIterator[str]:
             if pending.find(b"\n", seen) < 0:
                 continue
             # An event may be large: no copy of it outlives the next one.
-            whole = bytes(pending)
-            pending = bytearray()
-            lines = whole.split(b"\n")
-            del whole
-            pending += lines.pop()
+            lines = pending.split(b"\n")
+            pending = lines.pop()
             lines.reverse()
             while lines:
-                line = lines.pop().removesuffix(b"\r")
+                line = lines.pop()
+                if line.endswith(b"\r"):
+                    del line[-1]
                 if line.startswith(b"data:"):
-                    data.append(line[6 if line.startswith(b"data: ") else 5 :])
                     held += len(line)
+                    del line[: 6 if line.startswith(b"data: ") else 5]
+                    data.append(line)
                 elif not line and data:
-                    text = b"\n".join(data).decode()
+                    text = (data[0] if len(data) == 1 else b"\n".join(data)).decode()
                     data, held = [], 0
                     yield text
                     del text

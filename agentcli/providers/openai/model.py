@@ -64,6 +64,7 @@ class OpenAIModel:
                 async for data in stream:
                     for step in self._read(reply, data):
                         yield step
+                    del data  # which may be large: the next event takes its place
         for step in reply.end():
             yield step
 
@@ -139,6 +140,7 @@ class OpenAIModel:
         async with closing(event_data(response.aiter_bytes())) as stream:
             async for data in stream:
                 yield data
+                del data
 
     def _read(self, reply: Any, data: str) -> Iterator[StreamEvent]:
         if data.strip() == _LAST:
