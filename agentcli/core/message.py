@@ -6,7 +6,6 @@ import re
 from codecs import getincrementaldecoder
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from io import BytesIO
 from typing import Any, Literal, TypeVar
 
 from agentcli.core.dataclass import dataclass, replace
@@ -162,29 +161,29 @@ class Pieces:
     Each piece as an object would take fifty bytes more, and the process would keep their memory.
     """
 
-    __slots__ = ("_buffer",)
+    __slots__ = ("_data",)
 
     def __init__(self, text: str = "") -> None:
-        self._buffer = BytesIO()
+        self._data = bytearray()
         self.append(text)
 
     def __bool__(self) -> bool:
-        return self._buffer.tell() > 0
+        return bool(self._data)
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the text so far in slices: at once, it would be a second copy."""
-        data = memoryview(self._buffer.getvalue())
+        """Yield the text so far in slices, also in another thread: at once, it would be a second copy."""
         decoder = getincrementaldecoder("utf-8")("surrogatepass")
-        for start in range(0, len(data), _SLICE):
-            yield decoder.decode(data[start : start + _SLICE])
+        size = len(self._data)
+        for start in range(0, size, _SLICE):
+            yield decoder.decode(self._data[start : min(start + _SLICE, size)])
 
     def append(self, text: str) -> None:
         """Add a piece."""
-        self._buffer.write(text.encode("utf-8", "surrogatepass"))
+        self._data += text.encode("utf-8", "surrogatepass")
 
     def text(self) -> str:
         """Return the text so far."""
-        return self._buffer.getvalue().decode("utf-8", "surrogatepass")
+        return self._data.decode("utf-8", "surrogatepass")
 
 
 _SLICE = 1 << 16

@@ -6,6 +6,7 @@ import json
 import math
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from dataclasses import field
 from typing import Any, Literal, TextIO
 
@@ -26,7 +27,7 @@ from agentcli.frontends.run.results import ResultBuilder, run_events
 from agentcli.permissions.unattended import NOBODY
 
 Format = Literal["text", "json", "stream-json"]
-_PIECE = 1 << 20
+_PIECE = 1 << 18
 """Characters of one write."""
 
 
@@ -81,7 +82,7 @@ class Headless:
             case "text":
                 self._finish_text(result)
             case "json":
-                self._write(result)
+                self._print_pieces(_in_slices(to_json(result)), self.out)
             case "stream-json":
                 self._line(result)
         if error is not None:
@@ -106,11 +107,14 @@ class Headless:
         self._print(_json(to_json(event)), self.out)
 
     def _print(self, text: str, stream: TextIO) -> None:
+        self._print_pieces(_slices(text), stream)
+
+    def _print_pieces(self, pieces: Iterable[str], stream: TextIO) -> None:
         self._writing_since = time.monotonic()
         try:
             # A stream encodes each write whole: of a long text, in one, it would make several copies.
-            for start in range(0, len(text), _PIECE):
-                stream.write(text[start : start + _PIECE])
+            for piece in pieces:
+                stream.write(piece)
             stream.write("\n")
             stream.flush()
         finally:
@@ -135,7 +139,25 @@ def _progress(event: Event) -> str:
             return ""
 
 
-def _json(line: Json) -> str:
+def _slices(text: str) -> Iterable[str]:
+    return (text[start : start + _PIECE] for start in range(0, len(text), _PIECE)) if len(text) > _PIECE else (text,)
+
+
+def _in_slices(line: Json) -> Iterator[str]:
+    """Yield an object as JSON, its long texts in slices: an escape takes six bytes for a character."""
+    yield "{"
+    for number, (name, value) in enumerate(line.items()):
+        yield f"{', ' if number else ''}{_json(name)}: "
+        if isinstance(value, str) and len(value) > _PIECE:
+            yield '"'
+            yield from (_json(each)[1:-1] for each in _slices(value))
+            yield '"'
+        else:
+            yield _json(value)
+    yield "}"
+
+
+def _json(line: Any) -> str:
     try:
         return json.dumps(line, allow_nan=False)
     except ValueError:

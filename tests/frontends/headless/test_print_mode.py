@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
-from agentcli.frontends.headless.output import Format
+from agentcli.core.event import TurnEnded
+from agentcli.frontends.headless.output import Format, Headless
 from agentcli.frontends.headless.print_mode import print_mode
 from agentcli.frontends.opening import program_of
 from agentcli.program.front_end import FrontEnd
@@ -35,3 +37,13 @@ def test_the_result_comes_last_also_when_the_program_itself_is_wrong(
     last = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (last["type"], last["status"], last["exit_code"]) == ("result", "error", 1)
     assert "nobody foresaw this" in last["error"]
+
+
+@pytest.mark.parametrize("text", ["short ü", '"quoted"\n' * 60_000, "ü😀\ud83d" * 200_000])
+def test_a_long_text_of_a_result_is_written_as_the_json_of_the_whole(text: str) -> None:
+    printer = Headless("json", out=StringIO(), err=StringIO())
+    printer.show(TurnEnded("done", text=text))
+    printer.finish()
+    written = printer.out.getvalue()  # type: ignore[attr-defined]
+    assert written == json.dumps(json.loads(written)) + "\n"
+    assert json.loads(written)["text"] == text
