@@ -202,11 +202,11 @@ class CommandLine:
 
         A push without a branch's name counts only if no command before it may switch to another branch.
         """
-        from agentcli.permissions.shell.effects.elsewhere import PROGRAMS, answer_to
+        from agentcli.permissions.shell.effects.elsewhere import acts_by_name, answer_to
         from agentcli.permissions.shell.effects.taking import makes_no_links
 
         command = self.commands[number]
-        if self.workspace is None or self.reader is None or command.words[0].rpartition("/")[2] not in PROGRAMS:
+        if self.workspace is None or self.reader is None or not acts_by_name(command.words):
             return None
         found = answer_to(command, self.folders[number], self.workspace, self.reader)
         before = [one for one, reading in zip(self.commands[:number], self.readings, strict=False) if reading.why]

@@ -21,7 +21,7 @@ from agentcli.permissions.shell.effects.taking import makes_no_links, takes_own
 from agentcli.permissions.shell.programs.administration import BY_NUMBER, ends_listed, name_ended, numbers_ended
 from agentcli.permissions.shell.programs.client_verbs import reads_with
 from agentcli.permissions.shell.programs.forge import REVIEW_THREADS, files_told, forge_host, writes_forge
-from agentcli.permissions.shell.programs.known_programs import CLIENTS, word_set
+from agentcli.permissions.shell.programs.known_programs import CLIENTS, limited, word_set
 from agentcli.permissions.shell.programs.services import reads_here
 from agentcli.permissions.shell.syntax.file_names import meanings
 from agentcli.permissions.shell.syntax.parse import Command, Part
@@ -100,7 +100,12 @@ def together(found: Sequence[Elsewhere]) -> Elsewhere:
 
 def mentions(parts: Sequence[Part]) -> bool:
     """Return True if a command of these may be one that acts elsewhere."""
-    return any(part.words and part.words[0].text.rpartition("/")[2] in PROGRAMS for part in parts)
+    return any(part.words and acts_by_name([piece.text for piece in part.words]) for part in parts)
+
+
+def acts_by_name(words: Sequence[str]) -> bool:
+    """Return True if a command's program, behind `timeout` and the like, is one of `PROGRAMS`."""
+    return limited(words)[0].rpartition("/")[2] in PROGRAMS
 
 
 def answer_to(command: Command, folders: tuple[Path, ...], workspace: Workspace, reader: Reader) -> Elsewhere | None:
@@ -131,7 +136,12 @@ def answer_to(command: Command, folders: tuple[Path, ...], workspace: Workspace,
 
 def _plain(command: Command, folders: tuple[Path, ...], workspace: Workspace, reader: Reader) -> Command | None:
     """Return a command of one of these programs with the program's plain name; None if it is not the person's."""
-    name = command.words[0]
+    words = tuple(limited(command.words))
+    wrappers = command.words[: -len(words)]
+    if any(reader.chosen_here(word, folders) for word in wrappers if word.isalpha()):
+        return None
+    command = replace(command, words=words, globs=command.globs[-len(words) :])
+    name = words[0]
     if name.startswith(_SYSTEM) and ".." not in name:
         name = name.rpartition("/")[2]
         command = replace(command, words=(name, *command.words[1:]))
@@ -152,7 +162,7 @@ def _rounds(command: Command, folders: tuple[Path, ...], workspace: Workspace) -
 
 def _actions(command: Command, folders: tuple[Path, ...], workspace: Workspace, reader: Reader) -> Elsewhere | None:
     """Return the verdict on all rounds of a command; None if one does not act elsewhere."""
-    if command.words[0].rpartition("/")[2] not in PROGRAMS:
+    if not acts_by_name(command.words):
         return None
     found = [_action(each, folders, workspace, reader) for each in _rounds(command, folders, workspace)]
     return together(list(filter(None, found))) if found and all(found) else None

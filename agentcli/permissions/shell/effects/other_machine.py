@@ -12,15 +12,16 @@ import socket
 from collections.abc import Sequence
 from pathlib import PurePath, PurePosixPath
 
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.exposed import names_private
 from agentcli.permissions.paths import PRIVATE_IN_HOME, canonical, could_name_protected, names_protected
 from agentcli.permissions.shell.effects.searches import search_of
 from agentcli.permissions.shell.programs.git_table import GIT_READERS, shows_text
+from agentcli.permissions.shell.programs.known_programs import limited
 from agentcli.permissions.shell.programs.option_grammar import Found, Shape, fit
 from agentcli.permissions.shell.programs.readers import PATHS, READERS, SEARCHING, find_reads, shows_no_content
 from agentcli.permissions.shell.programs.services import reads_service
-from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command
+from agentcli.permissions.shell.syntax.parse import PLACE, UNKNOWN, Command
 from agentcli.permissions.shell.syntax.strict import NotPlain, read_plain
 
 
@@ -192,16 +193,34 @@ def _request(words: Sequence[str]) -> Visit | None:
 
 def only_reads_there(text: str) -> str:
     """Return why a command line may do more than read on another machine; empty if it only reads."""
+    return _line_problem(text, "")
+
+
+_ROUNDS = 50
+"""Maximum rounds of a loop that are judged one by one."""
+
+
+def _line_problem(text: str, folder: str) -> str:
+    """Return why a command line may do more than read there in a folder; an empty one is not known."""
     commands = read_plain(text)
     if isinstance(commands, NotPlain):
         return commands.why
-    folder = ""
     for command in commands:
-        if why := _problem(command, folder):
+        if why := next(filter(None, (_problem(each, folder) for each in _rounds(command))), ""):
             return why
         if command.words[0] == "cd":
             folder = _joined(folder, command.words[1])
     return ""
+
+
+def _rounds(command: Command) -> list[Command]:
+    """Return a command once for each round of its loop, unless only the other machine knows the loop's words."""
+    if command.loop is None or any(command.loop.globs) or len(command.loop.words) > _ROUNDS:
+        return [command]
+    return [
+        replace(command, words=tuple(word.replace(PLACE, value) for word in command.words), loop=None)
+        for value in command.loop.words
+    ]
 
 
 def _joined(folder: str, path: str) -> str:
@@ -216,6 +235,8 @@ def _problem(command: Command, folder: str) -> str:
     name, arguments = words[0], list(words[1:])
     if reads_service(words):
         return ""
+    if name in ("bash", "sh", "zsh") and len(arguments) > 1 and arguments[:-1] in _GIVEN_TEXT:
+        return _line_problem(arguments[-1], folder)
     if name == "cd":
         plain = len(arguments) == 1 and not arguments[0].startswith("-")
         return secret_there(arguments[0], names_only=True) if plain else "cd without a plain folder"
@@ -239,15 +260,15 @@ def _problem(command: Command, folder: str) -> str:
     return _paths_problem(folder, found, names_only=shows_no_content(words))
 
 
+_GIVEN_TEXT = (["-c"], ["-lc"], ["-l", "-c"])
+"""Options of a shell before a text of commands."""
+
+
 def _unwrapped(words: Sequence[str]) -> Sequence[str]:
-    """Return a command without `sudo`, `timeout` and `time` before it: it may do no more than the command."""
+    """Return a command without `sudo`, `timeout` and the like before it: it may do no more than the command."""
     rest = list(words)
-    while rest:
-        if rest[0] == "time":
-            del rest[0]
-        elif rest[0] == "timeout" and len(rest) > 2 and re.fullmatch(r"\d+[sm]?", rest[1]):
-            del rest[:2]
-        elif rest[0] == "sudo":
+    while rest := list(limited(rest)):
+        if rest[0] == "sudo":
             del rest[0]
             while rest and rest[0] in ("-n", "-u"):
                 del rest[: 2 if rest[0] == "-u" else 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -57,6 +58,30 @@ RUNNING = {
 
 ANYWHERE = word_set("bwrap coproc firejail systemd-run")
 """Wrappers whose options take so many values that the inner command may begin at any word."""
+
+_LIMITS: dict[str, re.Pattern[str]] = {
+    **dict.fromkeys(
+        ("timeout", "gtimeout"),
+        re.compile(r"(?:(?:--foreground|--kill-after=[\d.]+[smh]?|-k [\d.]+[smh]?|-s [A-Z0-9]+) )*[\d.]+[smhd]? "),
+    ),
+    "nice": re.compile(r"(?:-n \d+ |-\d+ )?"),
+    "caffeinate": re.compile(r"(?:-[dimsu]+ )*"),
+    "time": re.compile(""),
+}
+"""Wrappers that only limit or measure a command, with their words before it."""
+
+
+def limited(words: Sequence[str]) -> Sequence[str]:
+    """Return the words of a command behind wrappers that only limit or measure it: `gh pr view` of `timeout 9 gh pr view`."""
+    while words and (options := _LIMITS.get(words[0])):
+        rest = words[1:]
+        found = options.match("".join(f"{word} " for word in rest if not any(map(str.isspace, word))))
+        taken = found[0].count(" ") if found else len(rest)
+        if taken >= len(rest) or any(" " in word for word in rest[:taken]):
+            break
+        words = rest[taken:]
+    return words
+
 
 MARKS = {
     "find": word_set("-exec -execdir -ok -okdir"),
