@@ -110,6 +110,10 @@ class Checkpointer:
         """Return True if a file has changed since record `seq`, even if it cannot be restored."""
         return self._changes().changed_since(seq)
 
+    def files_since(self, seq: int) -> frozenset[Path]:
+        """Return the files that have changed since record `seq`, as far as they can be restored."""
+        return self._changes().files_since(seq)
+
     def _around(self, tool: Tool, paths: Sequence[Path], call: ToolCall) -> AbstractContextManager[None] | None:
         match tool.traits.effect:
             case "write":

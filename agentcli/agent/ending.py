@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
 from agentcli.agent.calls.call import Call, Run, Stage
@@ -20,6 +21,7 @@ from agentcli.agent.intent import (
     asks,
     breaks_off,
     claims_success,
+    files_named,
     finds_nothing_to_do,
     leaves_open,
     orders_change,
@@ -28,7 +30,7 @@ from agentcli.agent.intent import (
 from agentcli.agent.reply import ENDS, ReplyBuilder
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Event
-from agentcli.core.message import Message, Text, ToolResult
+from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Record
 
 LAST_WORD = "Only your last message is read: repeat in it what is needed of this one."
@@ -46,6 +48,14 @@ UNCLEAR = (
 LEFT = (
     "Your last message leaves something open, and nobody can answer it: decide, and do what is left of the task. "
     "If nothing is left, reply just `ANSWERED`."
+)
+UNTOUCHED = (
+    "Your last message names {files}, but nothing in this turn changed or named it before. If the task asks to change it, do so now. "
+    "If nothing is left, reply just `ANSWERED`."
+)
+FAILED = (
+    "The last command failed, and you ended. Nobody can answer a question: decide, and do what is left of the task. "
+    "If nothing is left, or it cannot be done, reply just `ANSWERED`."
 )
 CUT_SHORT = (
     "Your last message ends within a block of code. If it was a change, make it with a tool; if it was an answer, send it again, whole. "
@@ -87,12 +97,17 @@ class Reason:
 
 _ANNOUNCED = Reason(ANNOUNCED, "the model announced a step and did not take it", STOPPED_SHORT)
 _WRITTEN_CALL = Reason(WRITTEN_CALL, "the model wrote a call as text, which nothing runs", STOPPED_SHORT)
+_ANNOUNCED_OR_SAID = Reason(UNCLEAR, "the model announced a step and did not take it", STOPPED_SHORT, confirmed=True)
+"""What reads like an announcement, in a turn that changed nothing: it may be an explanation."""
 _LONE = Reason(WRITTEN_CALL, notice=STOPPED_SHORT)
 """A reply that is only a command: it may be the answer."""
 _LEFT = Reason(
     LEFT, "its last message asks something or lists what is left, and nobody answers", confirmed=True, once=True
 )
 """A question or an open list after work: it may be an offer."""
+_OFFERED = Reason(LEFT, confirmed=True, once=True)
+"""A question after work that a check or the list of tasks shows to be done: if repeated, it is an offer."""
+_FAILED = Reason(FAILED, "its last command after the change failed, and it did not go on", confirmed=True, once=True)
 _CUT_SHORT = Reason(CUT_SHORT, "its last message ends within a block of code", confirmed=True)
 _NOTHING_DONE = Reason(
     NOTHING_DONE,
@@ -118,6 +133,10 @@ class Deeds:
     """True if a call succeeded that did more than read, check or run code, or if files were changed."""
     progress: bool = False
     """True if a call succeeded since the last reminder."""
+    checked: bool = False
+    """True if the last check since the last edit passed."""
+    failed: bool = False
+    """True if the last command failed, and no edit followed. A command that only shows something does not count."""
 
 
 def undone(text: str, deeds: Deeds, task: str, *, idle: bool = True, alone: bool = False) -> Iterator[Reason]:
@@ -126,15 +145,16 @@ def undone(text: str, deeds: Deeds, task: str, *, idle: bool = True, alone: bool
     `idle` if only the model's text explains why nothing was changed, `alone` if nobody reads it who could answer.
     """
     done = deeds.changed if alone else deeds.acted
+    sure = done or not alone or orders_change(task)
     if text.rstrip().endswith(ENDS) and _writes_call(text, task):
         yield _WRITTEN_CALL
     elif re.fullmatch(_LONE_COMMAND, text):
         yield _LONE
-    elif announces(text, anywhere=not done):
-        yield _ANNOUNCED
+    elif announces(text, anywhere=sure and not done):
+        yield _ANNOUNCED if sure else _ANNOUNCED_OR_SAID
     if alone and breaks_off(text):
         yield _CUT_SHORT
-    if not idle or done or (alone and deeds.called and finds_nothing_to_do(text)):
+    if not idle or done or (alone and deeds.called and finds_nothing_to_do(text, ran=deeds.acted)):
         return
     if orders_change(task, surely=alone) and not deeds.acted:
         yield _NOTHING_DONE
@@ -230,19 +250,53 @@ class Ending(SessionPart):
         return key not in self._pending and self._said[key] < most
 
     def _stands(self, reason: Reason) -> bool:
-        return not reason.once or reason.reminder in self._pending
+        return not reason.once or (reason.key or reason.reminder) in self._pending
 
     def _reasons(self, text: str) -> Iterator[Reason]:
         idle, task = self._able() and not self._denied(), self._task()
         if self._alone and self.deeds.acted and not self.deeds.changed:
             self.deeds.changed = self._changed_files()
         yield from undone(text, self.deeds, task, idle=idle, alone=self._alone)
-        if self._alone and self.deeds.changed and (asks(text) or leaves_open(text)):
-            yield _LEFT
+        if self._alone and self.deeds.changed:
+            yield from self._left(text, task)
         if self._alone and (items := self._open_todos()):
             yield Reason(OPEN_TODOS.format(items=items))
         if self._alone and self._confirms and self.deeds.acted:
             yield Reason(CONFIRM)
+
+    def _left(self, text: str, task: str) -> Iterator[Reason]:
+        """Yield what shows that something is left after a change."""
+        if leaves_open(text):
+            yield _LEFT
+        elif asks(text):
+            yield _OFFERED if self.deeds.checked or self._list_is_done() else _LEFT
+        elif self.deeds.failed:
+            yield _FAILED
+        elif files := self._untouched(text, task):
+            why = f"it names {files}, which no call of the turn named or changed"
+            yield Reason(UNTOUCHED.format(files=files), why, key="untouched", confirmed=True, once=True)
+
+    def _list_is_done(self) -> bool:
+        items = self._journal.history.todo
+        return bool(items) and all(item.status == "completed" for item in items)
+
+    def _untouched(self, text: str, task: str) -> str:
+        """Return the first file that a reply names, and that this turn neither changed nor named in a call.
+
+        It counts if the task names it, or if a changed file or folder has its ending. Without checkpoints return nothing.
+        """
+        checkpointer, entries = self._core.checkpointer, self._of_turn()
+        if checkpointer is None or not entries:
+            return ""
+        changed = checkpointer.files_since(entries[0].seq)
+        parts = [part for entry in entries if isinstance(entry.body, Message) for part in entry.body.parts]
+        touched = "\n".join([*map(str, changed), *(str(part.input) for part in parts if isinstance(part, ToolCall))])
+        endings = {PurePath(part).suffix for path in changed for part in path.parts}
+        asked = files_named(task)
+        for path in files_named(text):
+            if PurePath(path).name not in touched and (path in asked or PurePath(path).suffix in endings):
+                return path
+        return ""
 
     def _able(self) -> bool:
         """Return True if the session can change files."""
@@ -294,9 +348,15 @@ class DeedStage(Stage):
         return ran
 
     def _note(self, call: Call) -> None:
-        if call.output is None or call.output.status != "success":
+        if call.output is None:
             return
         deeds, traits = self._ending.deeds, call.its_tool.traits
+        succeeded = call.output.status == "success"
+        command = traits.subject.text(call.call.input) if traits.runs_commands else ""
+        if command and call.output.status in ("success", "error"):
+            _note_command(deeds, command, succeeded=succeeded)
+        if not succeeded:
+            return
         deeds.progress = True
         known = (
             call.harmless
@@ -307,13 +367,24 @@ class DeedStage(Stage):
         if reads or _changed_nothing(call.output.metadata):
             return
         deeds.acted = True
-        deeds.changed = deeds.changed or not (traits.runs_commands and _examines(traits.subject.text(call.call.input)))
+        if not command:
+            deeds.checked = deeds.failed = False
+        deeds.changed = deeds.changed or not (command and _examines(command))
 
 
 def _examines(command: str) -> bool:
     from agentcli.agent.proof import examines  # it compiles patterns, and most turns run no command
 
     return examines(command)
+
+
+def _note_command(deeds: Deeds, command: str, *, succeeded: bool) -> None:
+    from agentcli.agent.proof import checks, shows
+
+    if checks(command):
+        deeds.checked = succeeded
+    if not shows(command):
+        deeds.failed = not succeeded
 
 
 def _changed_nothing(metadata: Mapping[str, Any]) -> bool:

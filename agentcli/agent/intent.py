@@ -8,7 +8,7 @@ answer, and any verb may ask for a change.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 from agentcli.core.dataclass import dataclass
@@ -51,7 +51,7 @@ _INFORMS = (
 LANGUAGES = {
     "English": Language(
         rf"{_LEAD}"
-        rf"(?:(?:{_VERBS})\b|(?:write|create|make|build|generate|document)\b{_ARTEFACT})|(?:the\s+)?[\w.`/]+(?:\(\)`?|`|\.\w+)\s+(?:should|must|has to|needs to|shall)\s|it (?:should|must)\s",
+        rf"(?:(?:{_VERBS})\b(?!/\w)|(?:write|create|make|build|generate|document)\b{_ARTEFACT})|(?:the\s+)?[\w.`/]+(?:\(\)`?|`|\.\w+)\s+(?:should|must|has to|needs to|shall)\s|it (?:should|must)\s|should be\s+\w+ing\b",
         r"(?:(?:and|now|next|then|first|so|ok|okay|alright),?\s+)*(?:I(?:['’]ll| will| am going to|['’]m going to| need to)|let me(?! know\b)|let['’]s)\b",
         _INFORMS,
         r"(?:can|could|would|will) you\b",
@@ -196,6 +196,8 @@ _SHORT = 3
 """Maximum words of a short text."""
 _CODE = r"`|\w/\w|\w\.\w{1,4}\b|\w\(\)"
 """What names a file or code."""
+_FILE = r"(?<![\w@:/.])(?:[\w@.-]+/)*[\w@.-]*\w\.[A-Za-z]\w{0,7}(?![\w/(-]|\.\w)"
+"""The path or name of a file with an ending."""
 _ANSWERED = r"(?i)[\W_]*answered\b[\W_]*"
 """The beginning of a reply that confirms the one before it."""
 _DONE = (
@@ -216,7 +218,8 @@ _NEEDLESS = (
 """The statement that nothing has to change: the model would only confirm it."""
 _FENCE_MARK = r"(?m)^\s*(?:`{3,}|~{3,})"
 _ITEM = r"\s*(?:[-*•]|\d+[.)])\s"
-_QUESTION = ("?", "？", "؟", "\u037e")
+_QUESTION = r"[?？؟\u037e]|[\u0370-\u03ff\u1f00-\u1fff]\s*[\w./`-]*;"
+"""The mark of a question: in Greek, it is a semicolon, also after a name."""
 _NEGATED = r"(?i)\s+(?:not|never)\b"
 
 
@@ -230,13 +233,17 @@ def orders_change(task: str, *, surely: bool = False) -> bool:
         return False
     pattern = _pattern("orders", "English") if surely else _pattern("orders")
     orders = [bool(pattern.match(clause)) for clause in _clauses(said)]
-    return any(orders) and not (said.rstrip().endswith(_QUESTION) and not orders[-1])
+    return any(orders) and not (_ends_in_question(said) and not orders[-1])
 
 
 def asks(text: str) -> bool:
     """Return True if a text ends with a question that is no item of a list."""
     last = text.rstrip().rstrip("*_`\"')”」 ").rpartition("\n")[2]
-    return last.endswith(_QUESTION) and not re.match(_ITEM, last)
+    return _ends_in_question(last) and not re.match(_ITEM, last)
+
+
+def _ends_in_question(text: str) -> bool:
+    return re.search(rf"(?:{_QUESTION})\s*\Z", text) is not None
 
 
 def unclear(text: str, task: str, *, called: bool = False, ran: bool = False) -> bool:
@@ -248,7 +255,8 @@ def unclear(text: str, task: str, *, called: bool = False, ran: bool = False) ->
     said = _said(task)
     if _wants_answer(said, ran=ran):
         return False
-    short = len(re.findall(_WORD, said)) <= (1 if called else _SHORT) and not re.search(_CODE, said)
+    most = 1 if called else _SHORT - asks(text)
+    short = len(re.findall(_WORD, said)) <= most and not re.search(_CODE, said)
     return not short or orders_change(task) or (called and asks(text))
 
 
@@ -260,18 +268,22 @@ def _wants_answer(said: str, *, ran: bool) -> bool:
     sentences = [sentence for sentence in re.split(_SENTENCE, said) if sentence.strip()]
     asked = [
         bool(informs.match(one) or (ran and re.match(_RUNS, one)))
-        or (any(mark in one for mark in _QUESTION) and not _pattern("requests").match(one))
+        or (re.search(_QUESTION, one) and not _pattern("requests").match(one))
         for one in sentences
     ]
     others = [one for one, is_asked in zip(sentences, asked, strict=True) if not is_asked]
-    ends_with_question = bool(asked) and asked[-1] and said.rstrip().endswith(_QUESTION)
+    ends_with_question = bool(asked) and asked[-1] and _ends_in_question(said)
     ordered = orders_change(said, surely=True) or (not ends_with_question and orders_change("\n".join(others)))
     return any(asked) and not ordered
 
 
-def finds_nothing_to_do(text: str) -> bool:
-    """Return True if a reply states that nothing has to change, and leaves nothing open."""
-    return bool(re.search(_NEEDLESS, text)) and not (asks(text) or leaves_open(text) or claims_success(text))
+def finds_nothing_to_do(text: str, *, ran: bool = False) -> bool:
+    """Return True if a reply states that nothing has to change, and leaves nothing open.
+
+    Its first sentence must state it, unless a command `ran`: a later one may follow a claim of a change.
+    """
+    said = text if ran else next(iter(re.split(_SENTENCE_END, text.strip(), maxsplit=1)))
+    return bool(re.search(_NEEDLESS, said)) and not (asks(text) or leaves_open(text) or claims_success(text))
 
 
 def leaves_open(text: str) -> bool:
@@ -320,6 +332,11 @@ def _spoken(task: str) -> str:
     paragraphs = [part.strip()[:_READ] for part in re.split(r"\n\s*\n", plain) if part.strip()]
     ends = paragraphs[:_SPOKEN] + paragraphs[max(_SPOKEN, len(paragraphs) - _SPOKEN) :]
     return "\n".join(ends)
+
+
+def files_named(text: str) -> Sequence[str]:
+    """Return what a text names in the form of a file with an ending."""
+    return re.findall(_FILE, text)
 
 
 def announces(text: str, *, anywhere: bool = False) -> bool:

@@ -27,6 +27,7 @@ from agentcli.agent.check_commands import (
 from agentcli.agent.claim_words import Kind
 from agentcli.agent.claims import claims
 from agentcli.core.dataclass import dataclass
+from agentcli.permissions.shell.programs.forge import reads_forge
 from agentcli.permissions.shell.programs.known_programs import is_interpreter
 
 PERSON = "person"
@@ -129,9 +130,21 @@ def examines(command: str) -> bool:
     return all(_examines(words) for words, _ in _commands(_HERE.sub(r" \3", command)))
 
 
+def checks(command: str) -> bool:
+    """Return True for a line that runs a check here, such as tests or a build."""
+    return any(kinds_of(words) and not asks_ci(words) for words, _ in _commands(_HERE.sub(r" \3", command)))
+
+
+def shows(command: str) -> bool:
+    """Return True for a line that only shows something."""
+    return all(only_shows(words) for words, _ in _commands(_HERE.sub(r" \3", command)))
+
+
 def _examines(words: Sequence[str]) -> bool:
     program = PurePath(words[0]).name
-    shows = only_shows(words) and program not in ("git", "gh")
+    if program == "gh":
+        return reads_forge(words) or awaits_ci(words)
+    shows = only_shows(words) and program != "git"
     return shows or bool(kinds_of(words)) or program in PACKAGE_MANAGERS or is_interpreter(program)
 
 

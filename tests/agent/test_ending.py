@@ -175,6 +175,10 @@ TRUE = {
     "an advice": (TASK, [say("", WRITE), say("Ich würde als Nächstes die Steuer prüfen lassen.")]),
     "what the model leaves": (TASK, [say("", WRITE), say("I will not touch the taxes.")]),
     "a request to tell": (TASK, [say("", WRITE), say("Let me know if totals differ.")]),
+    "an explanation that ends as an announcement does": (
+        "カートの係数の働きを教えてほしい",
+        [say("", READ), say("在庫が変わると、古い値をまとめて削除します。"), say("ANSWERED")],
+    ),
     "a text": ("Write a haiku about carts.", [say("Wheels turn, coins fall down")]),
 }
 
@@ -194,6 +198,7 @@ TITLES = {
     "a question before an order": ("Why is it doubled? Fix it.", "Because of the factor in line 2."),
     "a request in the form of a question": ("Can you tidy the cart?", "Yes: the factor goes, and a test comes."),
     "a request in German": ("Kannst du den Warenkorb aufräumen?", "Ja, der Faktor stört."),
+    "a question with what should be": ("why does ESC not empty the cart? should be working", "Set a `tabIndex`."),
     "a report in Swedish": ("Summan blir fel när kunden har rabatt", "Byt `2` mot `0.8` på rad 2."),
     "a report in Greek": ("Το σύνολο διπλασιάζεται στο cart.py", "Αλλάξτε τον συντελεστή στη γραμμή 2."),
     "a report in Hebrew": ("הסכום בעגלה יוצא כפול", "צריך לשנות את המקדם."),
@@ -224,6 +229,12 @@ PLAIN = {
     "a verb that asks, in Chinese": ("解释一下 cart.py 里的系数", "它把价格翻倍。"),
     "a choice": ("Is a factor or a table better here?", "A table. Shall I draft one?"),
     "a wish for no change": ("Why is it doubled? No changes please.", "The factor is 2."),
+    "a question in Greek": ("τι κάνει ο συντελεστής στο cart.py;", "Διπλασιάζει την τιμή."),
+    "a question about a branch": ("Merge or not? (branch: fix/totals)", "Merge it: the factor is right."),
+    "an explanation in Japanese that tells what the code does": (
+        "カートの係数の働きを教えてほしい",
+        "価格を倍にします。在庫が変わると、古い値をまとめて削除します。最後に合計を丸めます。",
+    ),
 }
 
 
@@ -239,6 +250,12 @@ def test_a_message_that_finds_nothing_to_change_needs_no_confirmation(tmp_path: 
     assert (last.ending, last.steps) == ("done", 2)
     assert run(tmp_path, [say("", READ), say(f"{text} Shall I test it?")], TASK)[0].ending == "incomplete"
     assert run(tmp_path, [say(text)], TASK)[0].ending == "incomplete"
+    claimed = [say("", READ), say("Every total goes through one helper now. No change is needed in the tests.")]
+    assert run(tmp_path, claimed, "Make sure that cart.py multiplies.")[0].ending == "incomplete"
+
+
+def test_a_question_to_nobody_about_a_short_task_is_no_conversation(tmp_path: Path) -> None:
+    assert run(tmp_path, [say("Mielelläni! Missä kori on?")], "lisää testit korille")[0].ending == "incomplete"
 
 
 CHECKED = call("bash", command="python -c 'import cart'")
@@ -277,6 +294,47 @@ def test_a_command_that_changes_a_file_is_a_deed_whatever_its_program(tmp_path: 
     script = [say("", write), say("The rate has its own module.")]
     assert run_with_checkpoints(tmp_path, script) == ("done", 2)
     assert (tmp_path / "work" / "rates.py").exists()
+
+
+NEVER_TOUCHED = {
+    "the next file, in Swedish": ("Byt faktorn överallt", "test_cart.py är klar. Härnäst tar jag `test_tax.py`."),
+    "a file of the task": ("Rename price, and delete `old.ts`", "All is in place: `old.ts` is deleted."),
+}
+
+
+@pytest.mark.parametrize(("task", "text"), NEVER_TOUCHED.values(), ids=NEVER_TOUCHED)
+def test_a_reply_after_a_change_must_settle_a_file_that_no_call_touched(task: str, text: str, tmp_path: Path) -> None:
+    script = [say("", WRITE), say(text)]
+    assert run_with_checkpoints(tmp_path / "1", script, task) == ("incomplete", 3)
+    assert run_with_checkpoints(tmp_path / "2", [*script, say("ANSWERED")], task) == ("done", 3)
+    seen = call("bash", command="ls test_tax.py old.ts; true")
+    assert run_with_checkpoints(tmp_path / "3", [say("", seen), *script], task) == ("done", 3)
+
+
+def test_a_folder_beside_the_changed_one_is_named_as_a_file_is(tmp_path: Path) -> None:
+    change = call("write", file_path="Core.Tests/cart.cs", content="class Cart;\n")
+    script = [say("", change), say("Core.Tests is converted. Moving on to Api.Tests now.")]
+    assert run_with_checkpoints(tmp_path, script, "Convert all test projects") == ("incomplete", 3)
+
+
+def test_a_command_that_fails_after_a_change_is_no_end(tmp_path: Path) -> None:
+    fails = call("bash", command="python -c 'raise SystemExit(1)'")
+    script = [say("", WRITE), say("", fails), say("El factor ya está. El siguiente paso es sustituir el resto.")]
+    assert run_with_checkpoints(tmp_path / "1", script) == ("incomplete", 4)
+    assert run_with_checkpoints(tmp_path / "2", [*script, say("ANSWERED")]) == ("done", 4)
+    fixed = call("write", file_path="test_cart.py", content="assert 1\n")
+    assert run_with_checkpoints(tmp_path / "3", [*script[:2], say("", fixed), say("Fixed.")]) == ("done", 4)
+
+
+OFFER = say("Fixed. Shall I open a pull request?")
+
+
+def test_the_same_offer_after_finished_work_is_accepted_the_second_time(tmp_path: Path) -> None:
+    passes = call("bash", command="python -m compileall -q .")
+    listed = call("todo", todos=[{"content": "the test", "status": "completed"}])
+    assert run_with_checkpoints(tmp_path / "1", [say("", WRITE), say("", passes), OFFER]) == ("done", 4)
+    assert run_with_checkpoints(tmp_path / "2", [say("", WRITE), say("", listed), OFFER]) == ("done", 4)
+    assert run_with_checkpoints(tmp_path / "3", [say("", passes), say("", WRITE), OFFER]) == ("incomplete", 4)
 
 
 OPEN_ENDS = {

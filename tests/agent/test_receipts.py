@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.agent.ports import Prompt
-from agentcli.agent.proof import Step
+from agentcli.agent.proof import Step, examines
 from agentcli.agent.receipts import receipt, steps
 from agentcli.core.event import Noticed, TurnEnded
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, reminder
@@ -249,3 +249,9 @@ def test_an_edit_that_a_compaction_keeps_does_not_prove_that_nothing_ran_since(t
         return ends
 
     assert asyncio.run(main()) == [None, None, False]
+
+
+def test_reading_from_a_forge_changes_nothing_and_writing_there_may() -> None:
+    assert examines("gh issue view 97")
+    assert examines("ls && gh pr view 3")
+    assert not examines("gh pr create --title a --body b")

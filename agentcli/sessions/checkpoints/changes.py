@@ -83,6 +83,10 @@ class Changes:
         taking = to_rewind(self.batches(), seq)
         return bool(taking.targets or taking.uncovered)
 
+    def files_since(self, seq: int) -> frozenset[Path]:
+        """Return the restorable files that have changed since record `seq`."""
+        return frozenset(target.path for target in to_rewind(self.batches(), seq).targets)
+
     def batches(self) -> list[Batch]:
         """Return all changes, undoes and redoes, oldest first, except those from an imported file."""
         foreign = self._session.history.foreign
