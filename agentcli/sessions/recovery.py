@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from agentcli.core.codec import decode
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import StoreError
 from agentcli.core.history import History
@@ -219,11 +220,12 @@ def _read(folder: Path, through: Through) -> _Found:
 
 
 def _expect(records: int) -> None:
-    """Delay garbage collection while a session of so many records makes the objects that it keeps.
+    """Prepare for reading so many records. Delay garbage collection while they make the objects that the session keeps.
 
     In the first request of a session of 20,000 records it takes a twentieth of the time. A program
     that searches often, such as one that embeds agentcli, goes on doing so.
     """
+    decode.expect(records)
     youngest, *older = gc.get_threshold()
     if youngest >= _SELDOM:
         gc.set_threshold(max(youngest, min(_OBJECTS_EACH * records, _MOST_OBJECTS)), *older)

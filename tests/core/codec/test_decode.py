@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentcli.core.codec.decode import MANY, expect, loads
 from agentcli.core.codec.encode import decode, encode, readable
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.record import KINDS, Body, Carry, Compaction, FeatureState, Kept, Record, VerbatimText
@@ -102,3 +104,36 @@ def test_what_a_tool_put_into_its_metadata_and_json_lacks_is_text() -> None:
     back = decode(encode(Record(3, "id", "t", "ab", result))).body
     assert isinstance(back, ToolResult)
     assert (back.output, back.metadata["set"], back.metadata["5"]) == ("out", [1], "(bytes)")
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters()),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(st.dictionaries(st.text(), _VALUES), st.booleans())
+def test_the_parser_for_many_records_reads_the_same_as_the_standard_library(raw: dict[str, Any], ascii: bool) -> None:
+    expect(MANY)
+    data = json.dumps(raw, ensure_ascii=ascii).encode("utf-8", "surrogatepass") + b"\n"
+    text = data.decode("utf-8", "surrogatepass")
+    assert repr(loads(data)) == repr(json.loads(text)), text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a": -0}', '{"a": -0.0}', '{"a": 1E400}', '{"a": [NaN, -Infinity]}', '{"a": 1, "a": 2}', '{"a": "\\udc00\\ud800"}',
+     '{"a": 18446744073709551616}', '{"a": ' + "[" * 250 + "]" * 250 + "}"],
+)  # fmt: skip
+def test_odd_json_is_read_the_same_by_the_parser_for_many_records(text: str) -> None:
+    expect(MANY)
+    assert repr(loads(text.encode() + b"\n")) == repr(json.loads(text))
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a": 01}', '{"a": "\x01"}', '{"a": 1}x}', '{"a": tru}', '{"a": 1,}', '{"a": ' + "9" * 5000 + "}"]
+)
+def test_what_is_no_json_is_refused_by_the_parser_for_many_records(text: str) -> None:
+    expect(MANY)
+    with pytest.raises(ValueError, match=r"char|digits"):
+        loads(text.encode() + b"\n")
