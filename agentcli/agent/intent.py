@@ -198,6 +198,8 @@ _CODE = r"`|\w/\w|\w\.\w{1,4}\b|\w\(\)"
 """What names a file or code."""
 _FILE = r"(?<![\w@:/.])(?:[\w@.-]+/)*[\w@.-]*\w\.[A-Za-z]\w{0,7}(?![\w/(-]|\.\w)"
 """The path or name of a file with an ending."""
+_COMMANDS = r"(?ms)^\s*```.*?(?:^\s*```|\Z)|`[^`\n]*\s[^`\n]*`"
+"""Blocks of code, and several words in code marks."""
 _ANSWERED = r"(?i)[\W_]*answered\b[\W_]*"
 """The beginning of a reply that confirms the one before it."""
 _DONE = (
@@ -335,8 +337,8 @@ def _spoken(task: str) -> str:
 
 
 def files_named(text: str) -> Sequence[str]:
-    """Return what a text names in the form of a file with an ending."""
-    return re.findall(_FILE, text)
+    """Return what a text names in the form of a file with an ending, except in code and commands."""
+    return re.findall(_FILE, re.sub(_COMMANDS, "", text))
 
 
 def announces(text: str, *, anywhere: bool = False) -> bool:

@@ -311,6 +311,11 @@ def test_a_reply_after_a_change_must_settle_a_file_that_no_call_touched(task: st
     assert run_with_checkpoints(tmp_path / "3", [say("", seen), *script], task) == ("done", 3)
 
 
+def test_a_file_in_a_command_of_the_reply_is_nothing_to_settle(tmp_path: Path) -> None:
+    text = "The test is there. Run `python tax.py`, or:\n\n```\npython bill.py\n```"
+    assert run_with_checkpoints(tmp_path, [say("", WRITE), say(text)]) == ("done", 2)
+
+
 def test_a_folder_beside_the_changed_one_is_named_as_a_file_is(tmp_path: Path) -> None:
     change = call("write", file_path="Core.Tests/cart.cs", content="class Cart;\n")
     script = [say("", change), say("Core.Tests is converted. Moving on to Api.Tests now.")]
