@@ -194,8 +194,6 @@ _WORD = r"[ぁ-ヿ一-鿿]{1,2}|[^\W\d_]+"
 """A word; two characters of a script without spaces count as one."""
 _SHORT = 3
 """Maximum words of a short text."""
-_CODE = r"`|\w/\w|\w\.\w{1,4}\b|\w\(\)"
-"""What names a file or code."""
 _FILE = r"(?<![\w@:/.])(?:[\w@.-]+/)*[\w@.-]*\w\.[A-Za-z]\w{0,7}(?![\w/(-]|\.\w)"
 """The path or name of a file with an ending."""
 _COMMANDS = r"(?ms)^\s*```.*?(?:^\s*```|\Z)|`[^`\n]*\s[^`\n]*`"
@@ -251,14 +249,13 @@ def _ends_in_question(text: str) -> bool:
 def unclear(text: str, task: str, *, called: bool = False, ran: bool = False) -> bool:
     """Return True if only the model can tell whether this reply is all that its task asks for.
 
-    That holds for every task that does not plainly ask for an answer. `called` if the turn has called a tool: without
-    calls, a few words about no code are conversation. `ran` if a command ran: its result may be the answer.
+    That holds for every task that does not plainly ask for an answer. A few words tell too little, but for an order.
+    `called` if the turn has called a tool, `ran` if a command ran: its result may be the answer.
     """
     said = _said(task)
     if _wants_answer(said, ran=ran):
         return False
-    most = 1 if called else _SHORT - asks(text)
-    short = len(re.findall(_WORD, said)) <= most and not re.search(_CODE, said)
+    short = len(re.findall(_WORD, said)) <= _SHORT - asks(text)
     return not short or orders_change(task) or (called and asks(text))
 
 

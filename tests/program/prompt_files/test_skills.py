@@ -43,12 +43,12 @@ def test_a_dollar_completes_skills_and_a_line_names_what_was_loaded(program: Pro
 
 
 def test_piped_input_names_no_skill(program: Program) -> None:
-    ran = program.run("-p", "sum it up with $testing", "-m", "script:echo", stdin="+ deploy by $release\n")
+    ran = program.run("-p", "What does $testing say?", "-m", "script:echo", stdin="+ deploy by $release\n")
     assert ran.code == 0
     joined = "\n".join(sent(program))
     assert "The rules of testing." in joined
     assert "The rules of release." not in joined
-    assert sent(program)[-1] == "+ deploy by $release\n\nsum it up with $testing"
+    assert sent(program)[-1] == "+ deploy by $release\n\nWhat does $testing say?"
 
 
 def test_a_skill_of_a_folder_that_is_not_trusted_is_refused_by_its_name(program: Program) -> None:
