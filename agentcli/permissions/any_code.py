@@ -18,6 +18,7 @@ from agentcli.permissions.allowing import reading_rule
 from agentcli.permissions.paths import judge_path
 from agentcli.permissions.rules import Rule, command_pattern, reading_scope
 from agentcli.permissions.shell.command_line import CommandLine
+from agentcli.permissions.shell.effects.always_asked import names_only
 from agentcli.permissions.shell.effects.changes import CHANGING, changes_inside
 from agentcli.permissions.shell.effects.containable import STREAMS, scripts_problem
 from agentcli.permissions.shell.effects.covered import why_uncovered
@@ -28,6 +29,7 @@ from agentcli.permissions.shell.effects.reading import Reader, Reading
 from agentcli.permissions.shell.effects.starting import starts_another
 from agentcli.permissions.shell.effects.whole_programs import (
     inner_command,
+    is_final,
     may_write,
     whole_program_of,
     words_change_files,
@@ -37,16 +39,16 @@ from agentcli.permissions.shell.syntax.parse import (
     UNKNOWN,
     Command,
     below,
+    parse_word,
     parser,
 )
+from agentcli.permissions.shell.syntax.state import Run
 from agentcli.permissions.shell.syntax.values import BELOW
 from agentcli.permissions.shell.syntax.written_out import CHANGING as MEANING
 from agentcli.permissions.shell.syntax.written_out import FINDING
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-    from agentcli.permissions.shell.syntax.state import Run
 
 _FOLLOWED = word_set("""
 program list pipeline command redirected_statement subshell compound_statement command_substitution variable_assignment for_statement
@@ -161,10 +163,12 @@ class _Judge:
         return self.exact and bool(self.line.followed) and all(map(self.covers, self.runs()))
 
     def runs(self) -> Iterator[Run]:
-        """Yield the commands to judge. Of `timeout 5 make` it is the inner one, of any other starter the outer one."""
+        """Yield the commands to judge: of `timeout 5 make` the inner one, of a starter with a script the outer one."""
         for run in self.line.followed or ():
             if not run.behind and not run.within:
-                yield replace(run, words=tuple(inner_command(run.words)))
+                words, given = inner_command(run.words)
+                fed = words[-1:] == (UNKNOWN,) != run.words[-1:]
+                yield run if fed and self._reads(run) else replace(run, words=words, env={**run.env, **given})
 
     def covers(self, run: Run) -> bool:
         """Return True if a command may run: by a rule, or because it only reads."""
@@ -172,7 +176,9 @@ class _Judge:
         assert workspace is not None
         if not all(self._is_place(at) for at in run.folders):
             return False
-        if any(FINDING.fullmatch(name) and name != "IFS" for name in run.env):
+        if any(FINDING.fullmatch(name) and not _finds_nothing_here(name, value) for name, value in run.env.items()):
+            return False
+        if not all(self._readable(source, run.folders) for source in run.reads):
             return False
         written = [target for target in run.writes if not STREAMS.fullmatch(target) and not target.isdigit()]
         if not all(self._writable(target, run.folders) for target in written):
@@ -207,17 +213,29 @@ class _Judge:
         assert self.line.workspace is not None
         return bool(_PLAIN.fullmatch(target)) and may_write(target, folders, self.line.workspace)
 
+    def _readable(self, source: str, folders: Sequence[Path]) -> bool:
+        """Return True if a redirection may read a file from each of these folders."""
+        if STREAMS.fullmatch(source):
+            return True
+        command = Command(("cat", "--", source), "", True)
+        return bool(_PLAIN.fullmatch(source)) and self._reads(Run(command.words, tuple(folders)))
+
     def _by_whole(self, run: Run) -> Rule | None:
         """Return the rule about a whole program that covers a command."""
         workspace = self.line.workspace
         rules = [rule for rule in self.rules if rule.whole] if run.words else []
         found = whole_program_of(run.words, run.folders, workspace) if rules and workspace is not None else None
-        if found is None or workspace is None:
+        if found is None or workspace is None or (run.words[0] == "ssh" and self._ends_there):
             return None
         limited = run.env and not harmless_assignments(run.env, run.folders, workspace)
         if not found.code and (limited or (found.exact and not all(map(self._is_plain, run.words)))):
             return None
         return next((rule for rule in rules if rule.pattern == found.pattern), None)
+
+    @property
+    def _ends_there(self) -> bool:
+        """True if a script that another machine gets on its input has a command of which nothing can be taken back."""
+        return any(is_final(run.words) for run in self.line.followed or () if run.within == "ssh")
 
     def _by_code(self, run: Run) -> Rule | None:
         pattern = runs_code(run.words)
@@ -249,15 +267,17 @@ class _Judge:
             return not run.writes
         if words[0] == "cd" and len(words) == 2 and self._writes and self._is_temporary(words[1]):
             return True
-        if self.line.commands:
+        shown = _without_names(words)
+        if shown is None and self.line.commands and not _only_stops(words):
             each = zip(self.line.commands, self.line.readings, strict=True)
             found = [reading for command, reading in each if command.words == words]
-            if found or words != ("cat",):
+            if found:
                 return any(not reading.why or self._scratch(reading) for reading in found)
-        if words[0] in _QUIET or words[:2] == ("read", "-r") or _only_prints(words):
+        if words[0] in _QUIET or words[:2] == ("read", "-r") or _only_prints(words) or _only_stops(words):
             return True
-        if run.env or words[0] == "xargs" or not all(map(self._is_plain, words)):
+        if words[0] == "xargs" or not all(map(self._is_plain, words)) or not self._is_inert(run):
             return False
+        words = shown or words
         if words[0] in MOVES:
             return len(words) == 2  # the folder itself is judged for each command that runs there
         loose = {piece.text for part in self.line.parts for piece in part.words if piece.loose}
@@ -270,6 +290,12 @@ class _Judge:
         away = reading.outside and reading_rule(self.reads, reading.outside, workspace)
         return not reading.why or bool(away) or self._scratch(reading)
 
+    def _is_inert(self, run: Run) -> bool:
+        """Return True if the variables set for a command decide nothing about what it reads or starts."""
+        assert self.line.workspace is not None
+        plain = all(map(_WORD.fullmatch, run.env.values()))
+        return plain and harmless_assignments(run.env, run.folders, self.line.workspace)
+
     def _scratch(self, reading: Reading) -> bool:
         """Return True for a command that reads only temporary files, which a program with any code may read, too."""
         return bool(reading.outside) and self._writes and all(self._is_temporary(str(path)) for path in reading.outside)
@@ -277,6 +303,7 @@ class _Judge:
     def _is_plain(self, word: str) -> bool:
         """Return True if a word stands so in the line, or the shell does not take it apart."""
         written = {piece.text for part in self.line.parts for piece in part.words if piece.known}
+        written -= set(_values_in(self.line.text))
         known = UNKNOWN not in word and BELOW not in word
         return known and (word in written or bool(_PLAIN.fullmatch(word)) or self._quotes)
 
@@ -287,6 +314,13 @@ class _Judge:
         return all(_is_quoted(node) for node in below(root) if node.type in _EXPANDED)
 
 
+def _finds_nothing_here(name: str, value: str) -> bool:
+    """Return True for a variable of one command that chooses no program of the workspace: IFS, a PATH of the system."""
+    return name == "IFS" or (name == "PATH" and all(map(_OF_SYSTEM.fullmatch, value.split(":"))))
+
+
+_OF_SYSTEM = re.compile(r"/(?:usr|bin|sbin|opt)(?:/(?!\.)[\w.+-]+)*")
+_WORD = re.compile(r"[\w.,-]*")
 _EXPANDED = word_set("simple_expansion expansion command_substitution")
 
 
@@ -296,6 +330,36 @@ def _is_quoted(node: Node) -> bool:
     return above is not None and above.type in ("string", "variable_assignment")
 
 
+def _only_stops(words: Sequence[str]) -> bool:
+    """Return True for `set` with options that only make the line stop at its first error."""
+    return words[0] == "set" and all(_STOPPING.fullmatch(word) for word in words[1:]) and len(words) > 1
+
+
+_STOPPING = re.compile(r"[-+][eu]*o?|pipefail")
+
+
+def _without_names(words: Sequence[str]) -> tuple[str, ...] | None:
+    """Return a `find` without its commands, if they show only names and sizes of what it finds; else None."""
+    if words[0] != "find" or not {"-exec", "-execdir"} & set(words):
+        return None
+    kept, rest = list[str](), list(words)
+    while rest:
+        word = rest.pop(0)
+        if word not in ("-exec", "-execdir"):
+            kept.append(word)
+            continue
+        end = next((index for index, one in enumerate(rest) if one in (";", "+")), 0)
+        inner, rest = rest[:end], rest[end + 1 :]
+        if not inner or any("{}" in one and one != "{}" for one in inner) or not _shows_names(inner):
+            return None
+    return tuple(kept)
+
+
+def _shows_names(words: Sequence[str]) -> bool:
+    named = ["./x" if word == "{}" else word for word in words]
+    return names_only(named) or named[0] in ("basename", "dirname")
+
+
 def _only_prints(words: Sequence[str]) -> bool:
     """Return True for a builtin or program that only prints its words, or parts of them."""
     if words[0] in ("basename", "dirname"):
@@ -303,13 +367,6 @@ def _only_prints(words: Sequence[str]) -> bool:
     if words[0] == "mktemp":
         return not any("/" in word and not word.startswith(("/tmp/", "/var/tmp")) for word in words[1:])
     return words[0] == "printf" and len(words) > 1 and UNKNOWN not in words[1] and not words[1].startswith("-")
-
-
-def _readable(source: str, line: CommandLine) -> bool:
-    """Return True if a redirection may read a file from every folder of a line."""
-    assert line.workspace is not None
-    verdicts = (judge_path(source, line.workspace, write=False, cwd=at).verdict for at in line.places)
-    return bool(STREAMS.fullmatch(source) or (_PLAIN.fullmatch(source) and all(each == "free" for each in verdicts)))
 
 
 def _is_simple(line: CommandLine) -> bool:
@@ -330,7 +387,7 @@ def _is_followed(line: CommandLine) -> bool:
     root = parser().parse(line.text.encode("utf-8", "surrogatepass")).root_node
     if root.has_error or line.workspace is None or scripts_problem(line.text, line.parts) or _CONTROL.search(line.text):
         return False
-    if not all(_readable(piece.text, line) for part in line.parts for piece in part.reads):
+    if any(UNKNOWN in source for run in line.followed or () for source in run.reads):
         return False
     for node in below(root):
         if node.type in _NOT_FOLLOWED or (
@@ -375,6 +432,13 @@ def _evaluates(node: Node) -> bool:
 _NUMBERS = re.compile(rb"\s-(?:eq|ne|lt|le|gt|ge)\s")
 _IS_SET = re.compile(rb"\s-[vR]\s")
 _DECLARING = word_set("export declare typeset readonly local")
+
+
+def _values_in(text: str) -> Iterator[str]:
+    """Yield the known values that a line gives to variables: unquoted, the shell takes them apart."""
+    for node in below(parser().parse(text.encode("utf-8", "surrogatepass")).root_node):
+        if node.type in ("for_statement", "variable_assignment"):
+            yield from (parse_word(value).text for value in node.children_by_field_name("value"))
 
 
 def _set_by(text: str) -> Iterator[str]:

@@ -35,6 +35,8 @@ class Visit:
     """Reason to ask although its host is allowed; empty if it only reads there."""
     takes: bool = False
     """True if it takes a file of the workspace there."""
+    text: str | None = None
+    """The command line that a shell runs there; None if it is none."""
 
 
 def visit(command: Command, home: PurePath) -> Visit | None:
@@ -53,7 +55,7 @@ def visit(command: Command, home: PurePath) -> Visit | None:
             return None
 
 
-_SET = re.compile(
+SETTING = re.compile(
     r"(?:ConnectTimeout|ConnectionAttempts|ServerAliveInterval|ServerAliveCountMax|NumberOfPasswordPrompts)=\d{1,4}"
     r"|(?:BatchMode|IdentitiesOnly|TCPKeepAlive|Compression)=(?:yes|no)|StrictHostKeyChecking=(?:yes|ask|accept-new)"
     r"|(?:PasswordAuthentication|KbdInteractiveAuthentication|ControlMaster|ForwardAgent|ForwardX11|RequestTTY)=no"
@@ -82,7 +84,8 @@ def _ssh(command: Command, home: PurePath) -> Visit:
     words, problem = _after_options(words, home)
     if problem:
         return Visit(why=problem)
-    return Visit(host, only_reads_there(" ".join(words)) if words else "it has no command")
+    text = " ".join(words)
+    return Visit(host, only_reads_there(text), text=text) if words else Visit(host, "it has no command")
 
 
 def _after_options(words: Sequence[str], home: PurePath) -> tuple[list[str], str]:
@@ -98,7 +101,7 @@ def _after_options(words: Sequence[str], home: PurePath) -> tuple[list[str], str
             continue
         letter, value = word[0], word[1:] or (rest.pop(0) if rest else "")
         fits = {
-            "o": bool(_SET.fullmatch(value.replace(" ", "=", 1))),
+            "o": bool(SETTING.fullmatch(value.replace(" ", "=", 1))),
             "p": bool(re.fullmatch(r"\d{1,5}", value)),
             "l": bool(_USER.fullmatch(value)),
             "i": is_key(value, home),

@@ -19,7 +19,9 @@ from pathlib import Path
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.paths import UndoCover, Workspace, judge_path
 from agentcli.permissions.shell.effects.changes import CHANGING, changes_inside, loss, matches
+from agentcli.permissions.shell.effects.consequences import named_consequence
 from agentcli.permissions.shell.effects.git_repositories import git_placed, replaces_files
+from agentcli.permissions.shell.effects.other_machine import SETTING, machine, secret_there, visit
 from agentcli.permissions.shell.effects.prefixes import runs_code
 from agentcli.permissions.shell.effects.reaching import is_temporary
 from agentcli.permissions.shell.effects.starting import starts_another
@@ -39,7 +41,7 @@ from agentcli.permissions.shell.programs.known_programs import (
 )
 from agentcli.permissions.shell.programs.option_grammar import Shape, fit
 from agentcli.permissions.shell.programs.readers import READERS
-from agentcli.permissions.shell.syntax.parse import PLAIN_WRAPPERS, UNKNOWN
+from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, contents
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ def whole_program_of(words: Sequence[str], folders: Sequence[Path], workspace: W
         return _forge(words)
     if name in _ENGINES:
         return _engine(words)
+    if words[0] in ("ssh", "scp"):
+        return _on_machine(words, folders, workspace)
     if name in NETWORK - _PACKAGES:
         return _service(words)
     return _any_code(words, workspace)
@@ -113,6 +117,10 @@ def _limit(pattern: str) -> str:
         return "but not pushes, nor what discards or deletes"
     if name in _FORGES:
         return "but not what deletes (others see what it changes)"
+    if name == "ssh":
+        return "with any command there (whatever you can do), but not what deletes or ends something by name"
+    if name == "scp":
+        return "for copies between there and the workspace or temporary files"
     if name in _FILES:
         return "in the workspace and temporary files"
     return "with any arguments, but not what deletes" if name in _SERVICES and more else ""
@@ -166,6 +174,70 @@ def _engine(words: Sequence[str]) -> Whole | None:
     if removes or volumes or not _VERB.fullmatch(verb) or verb in _OTHERS_SEE:
         return None
     return Whole(f"{words[0]} *", code=True)
+
+
+def _on_machine(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Whole | None:
+    """Return the rule about all commands on another machine, `ssh HOST *`, or about copies from or to it, `scp HOST *`.
+
+    It covers nothing that deletes, discards or ends something there, or needs other rights.
+    """
+    if any(UNKNOWN in word for word in words):
+        return None
+    if words[0] == "scp":
+        return _copied(words, folders, workspace)
+    there = visit(Command(tuple(words), "", True), workspace.home)
+    if there is None or not there.host or there.text is None:
+        return None
+    parts, whole = contents(there.text)
+    hidden = any(not piece.known for part in parts for piece in part.words[:1])
+    fed = re.fullmatch(r"(?:ba|z)?sh(?: -[ls]+)*", there.text)
+    if not (whole or fed) or hidden or any(is_final([piece.text for piece in part.words]) for part in parts):
+        return None
+    return Whole(f"ssh {there.host} *", exact=True)
+
+
+def is_final(words: Sequence[str]) -> bool:
+    """Return True for a command of which nothing can be taken back on another machine, or whose name is unknown."""
+    why = named_consequence(words, ())
+    return UNKNOWN in "".join(words[:1]) or any(end in why for end in _FINAL)
+
+
+def _copied(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Whole | None:
+    fitting = fit((Shape("-qrpC346 -o:path", "text text*"),), list(words[1:]))
+    paths = [value for kind, value in fitting[1] if kind == "text"] if not isinstance(fitting, str) else []
+    if not isinstance(fitting, str) and not all(
+        SETTING.fullmatch(value) for kind, value in fitting[1] if kind == "path"
+    ):
+        return None
+    away = [found for word in paths if (found := _AWAY.fullmatch(word))]
+    here = [word for word in paths if ":" not in word]
+    hosts = {machine(found[1].rpartition("@")[2]) for found in away}
+    if len(hosts) != 1 or "" in hosts or len(away) + len(here) != len(paths):
+        return None
+    sends = paths[-1] not in here
+    if not here or (sends and len(away) > 1) or any(secret_there(found[2], names_only=False) for found in away):
+        return None
+    free = all(
+        _is_sendable(word, folders, workspace) if sends else may_write(word, folders, workspace) for word in here
+    )
+    return Whole(f"scp {hosts.pop()} *", exact=True) if free else None
+
+
+def _is_sendable(path: str, folders: Sequence[Path], workspace: Workspace) -> bool:
+    """Return True if a path is one free or temporary file from each of these folders: a folder may hold secrets."""
+    return all(
+        os.path.isfile(at / path)
+        and (
+            judge_path(path, workspace, write=False, cwd=at).verdict == "free"
+            or is_temporary(f"{at / path}", workspace)
+        )
+        for at in folders
+    )
+
+
+_AWAY = re.compile(r"((?:[\w.-]+@)?[\w.-]+):([^:]*)")
+_FINAL = ("deletes", "discards", "another user", "ends processes", "permissions", "the remote")
+"""Consequences of which nothing can be taken back on another machine."""
 
 
 def _service(words: Sequence[str]) -> Whole | None:
@@ -357,11 +429,55 @@ def _in_temporary(path: str, folder: Path, workspace: Workspace) -> bool:
 _WRITABLE = re.compile(r"[\w./@%+,:=~\[\]() -]*")
 
 
-def inner_command(words: Sequence[str]) -> Sequence[str]:
-    """Return the command that a plain wrapper without options starts; any other command itself."""
-    words = tuple(words)
-    while words and words[0] in PLAIN_WRAPPERS and len(words) > (first := 1 + OPERANDS.get(words[0], 0)):
-        if any(word.startswith("-") for word in words[1 : first + 1]):
-            return words
-        words = words[first:]
-    return words
+def inner_command(words: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the command behind wrappers that only start it, and the variables that `env` sets for it.
+
+    `xargs` adds words that only the shell will know. A wrapper with other options is the command itself.
+    """
+    inner, given = tuple(words), dict[str, str]()
+    while (found := _unwrapped(inner)) is not None:
+        inner = found[0]
+        given |= found[1]
+    return inner, given
+
+
+def _unwrapped(words: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, str]] | None:
+    if not words or words[0] not in _STARTING:
+        return None
+    name, rest, given = words[0], list(words[1:]), dict[str, str]()
+    flags, valued = _STARTING[name]
+    while rest and rest[0].startswith("-"):
+        word = rest.pop(0)
+        if word in valued and rest:
+            rest.pop(0)
+        elif not re.fullmatch(flags, word):
+            return None
+    while name == "env" and rest and (found := _SET.fullmatch(rest[0])):
+        given[found[1]] = found[2]
+        del rest[0]
+    del rest[: OPERANDS.get(name, 0)]
+    own = words[: len(words) - len(rest)]
+    if not rest or rest[0].startswith("-") or any(UNKNOWN in word for word in own if not _SET.fullmatch(word)):
+        return None
+    return (*rest, *((UNKNOWN,) if name == "xargs" else ())), given
+
+
+_SET = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_STARTING: dict[str, tuple[str, frozenset[str]]] = {
+    **dict.fromkeys(
+        ("timeout", "gtimeout"),
+        (
+            r"-[sk]\w+|--(?:foreground|preserve-status|signal=\w+|kill-after=\w+)",
+            word_set("-s -k --signal --kill-after"),
+        ),
+    ),
+    "nice": (r"-n?-?\d+|--adjustment=-?\d+", word_set("-n --adjustment")),
+    "nohup": (r"(?!)", frozenset()),
+    "command": (r"--", frozenset()),
+    "time": (r"-p", frozenset()),
+    "stdbuf": (r"-[ioe][0L\d]+\w?", word_set("-i -o -e")),
+    "caffeinate": (r"-[dimsu]+", word_set("-t")),
+    "env": (r"-i?|--ignore-environment|-u\w+|--unset=\w+", word_set("-u --unset")),
+    "xargs": (r"-[0rtx]+|--null|--no-run-if-empty|-[nPL]\d+", word_set("-n -P -L")),
+}
+"""Options, and options with a value, with which a wrapper only chooses how it starts its command."""

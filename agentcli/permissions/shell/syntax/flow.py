@@ -76,9 +76,10 @@ def _followed(text: str, workspace: Workspace, follower: _Follower) -> State | N
 
 @dataclass(frozen=True, slots=True)
 class _Redirections:
-    """Redirections of a statement: the files that it writes, and the names and the text on its input."""
+    """Redirections of a statement: the files that it writes and reads, and the names and the text on its input."""
 
     writes: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
     fed: Values | None = ()
     script: str = ""
     words: tuple[Node, ...] = ()
@@ -202,10 +203,13 @@ class _Follower:
         elif body is not None:
             after = self.node(body, inner, depth)
         mine = range(before, len(self.runs))
-        self._write(found.writes, mine, state)
+        self._use(found, mine, state)
         if found.script:
+            fed = len(self.runs)
             for index in mine:
                 self._fed(index, found.script, state, depth)
+            if any(self.runs[index].words[:1] == ("ssh",) for index in mine):
+                self.runs[fed:] = [replace(inner, within="ssh") for inner in self.runs[fed:]]
         for other in found.others:
             self.node(other, inner, depth)
             if any(name in SHELLS for name in _names(other)):
@@ -237,16 +241,20 @@ class _Follower:
         if not any(part.type == "<" for part in node.children) or node.has_error:
             values = (word for part in targets[:1] for word in self._values(part, state, depth))
             return replace(found, writes=(*found.writes, *values))
-        substituted = bool(targets) and targets[0].type == "process_substitution"
-        return replace(found, fed=self._output(targets[0], state, depth) if substituted else None)
+        if targets and targets[0].type == "process_substitution":
+            return replace(found, fed=self._output(targets[0], state, depth))
+        values = (word for part in targets[:1] for word in self._values(part, state, depth))
+        return replace(found, fed=None, reads=(*found.reads, *values))
 
-    def _write(self, writes: tuple[str, ...], mine: range, state: State) -> None:
-        """Let the last command of a statement write the targets of its redirections; no command if it has none."""
+    def _use(self, found: _Redirections, mine: range, state: State) -> None:
+        """Let the last command of a statement use the targets of its redirections; no command if it has none."""
         outer = [index for index in mine if not self.runs[index].behind] or list(mine)
-        for index in outer[-1:]:
-            self.runs[index] = replace(self.runs[index], writes=(*self.runs[index].writes, *writes))
-        if not outer and writes:
-            self.runs.append(Run((), state.folders, writes))
+        own = [index for index in outer if not self.runs[index].within] or outer
+        for index in own[-1:]:
+            run = self.runs[index]
+            self.runs[index] = replace(run, writes=(*run.writes, *found.writes), reads=(*run.reads, *found.reads))
+        if not own and (found.writes or found.reads):
+            self.runs.append(Run((), state.folders, found.writes, reads=found.reads))
 
     def _fed(self, index: int, script: str, state: State, depth: int) -> None:
         run = self.runs[index]

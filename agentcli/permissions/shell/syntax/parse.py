@@ -23,19 +23,33 @@ from agentcli.permissions.shell.programs.known_programs import (
 from agentcli.permissions.shell.syntax.here_texts import prints_text
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node, Parser, Tree
 
 _parsers = threading.local()
 
 
-def parser() -> Parser:
+class _Grammar:
+    """Parser of bash lines, whose trees have the positions of the line."""
+
+    def __init__(self, bash: Parser) -> None:
+        self._bash = bash
+
+    def parse(self, source: bytes) -> Tree:
+        """Return the tree of a line. The grammar reads `<<M 2>&1 | tail` only in the other order, `2>&1 <<M | tail`."""
+        return self._bash.parse(_JOINED_ERRORS.sub(rb"\2 \1\3", source) if b"<<" in source else source)
+
+
+_JOINED_ERRORS = re.compile(rb"""(<<-?(?:'\w+'|"\w+"|\w+))[ \t](2>&1)([ \t]*\|)""")
+
+
+def parser() -> _Grammar:
     """Return the parser of this thread, created at its first use."""
-    found: Parser | None = getattr(_parsers, "bash", None)
+    found: _Grammar | None = getattr(_parsers, "bash", None)
     if found is None:
         import tree_sitter_bash
         from tree_sitter import Language, Parser
 
-        found = _parsers.bash = Parser(Language(tree_sitter_bash.language()))
+        found = _parsers.bash = _Grammar(Parser(Language(tree_sitter_bash.language())))
     return found
 
 

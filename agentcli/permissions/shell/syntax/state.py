@@ -38,6 +38,8 @@ class Run:
     env: Mapping[str, str] = field(default_factory=dict)
     within: str = ""
     """The program that gets the command in a script among its words: `docker exec web sh -c '…'`."""
+    reads: tuple[str, ...] = ()
+    """Files that its redirections read."""
 
 
 @dataclass(frozen=True, slots=True)
