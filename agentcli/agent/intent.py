@@ -196,8 +196,8 @@ _SHORT = 3
 """Maximum words of a short text."""
 _FILE = r"(?<![\w@:/.])(?:[\w@.-]+/)*[\w@.-]*\w\.[A-Za-z]\w{0,7}(?![\w/(-]|\.\w)"
 """The path or name of a file with an ending."""
-_COMMANDS = r"(?ms)^\s*```.*?(?:^\s*```|\Z)|`[^`\n]*\s[^`\n]*`"
-"""Blocks of code, and several words in code marks."""
+_COMMANDS = r"(?ms)^\s*```.*?(?:^\s*```|\Z)|`(?:(?P<word>[^`\s]*)|[^`\n]*)`"
+"""Blocks of code, and words in code marks; `word` is one that stands alone in them."""
 _ANSWERED = r"(?i)[\W_]*answered\b[\W_]*"
 """The beginning of a reply that confirms the one before it."""
 _DONE = (
@@ -335,7 +335,7 @@ def _spoken(task: str) -> str:
 
 def files_named(text: str) -> Sequence[str]:
     """Return what a text names in the form of a file with an ending, except in code and commands."""
-    return re.findall(_FILE, re.sub(_COMMANDS, "", text))
+    return re.findall(_FILE, re.sub(_COMMANDS, r" \g<word> ", text))
 
 
 def announces(text: str, *, anywhere: bool = False) -> bool:

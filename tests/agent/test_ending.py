@@ -312,7 +312,7 @@ def test_a_reply_after_a_change_must_settle_a_file_that_no_call_touched(task: st
 
 
 def test_a_file_in_a_command_of_the_reply_is_nothing_to_settle(tmp_path: Path) -> None:
-    text = "The test is there. Run `python tax.py`, or:\n\n```\npython bill.py\n```"
+    text = "`test_cart.py` has (`a`, `b`) of `rates`. Run `python tax.py`, or:\n\n```\npython bill.py\n```"
     assert run_with_checkpoints(tmp_path, [say("", WRITE), say(text)]) == ("done", 2)
 
 
