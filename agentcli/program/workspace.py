@@ -32,7 +32,6 @@ from agentcli.program.project import Project
 from agentcli.program.project_rules import project_rules, rules_before_trust
 from agentcli.program.saved_rules import SavedRules
 from agentcli.sessions.settings import SKIPPED, CheckpointLimits
-from agentcli.system.descent import descends
 from agentcli.system.programs import trusted_path
 
 if TYPE_CHECKING:
@@ -148,7 +147,7 @@ class WorkspacePolicy:
             gated=self.gated,
             exposes=self.sandbox.exposes and not self._opens_network,
             loopback=self._same_port if self._tmp is not None and not self._opens_network else None,
-            started_here=descends,
+            started_here=_started_here,
             undo=self._undo,
             readable=lambda: context.prompt_files.readable,
             shown=lambda: paths_shown(self._rules_now().allow, home),
@@ -464,3 +463,11 @@ def _check_networks(given: Sequence[str]) -> None:
                 ipaddress.ip_network(network, strict=False)
             except ValueError as error:
                 raise ConfigError(f"tools.fetch_addresses: {error}. Write 127.0.0.1 or 10.0.0.0/8.") from error
+
+
+def _started_here(pid: int) -> bool:
+    """Return True if a command of this program has started a living process."""
+    from agentcli.system.descent import descends  # few commands end processes
+
+    return descends(pid)
+

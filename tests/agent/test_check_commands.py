@@ -25,8 +25,8 @@ from tests.tables import each_row
         ("cat tests/test_a.py", set()),
         ("pytest --collect-only", set()),
         ("git add tests", set()),
-        ("gh pr checks 12", {"tests", "build", "lint", "checks"}),
-        ("gh pr view 12", set()),
+        ("gh pr checks 12", {"tests", "build", "lint", "checks", "ci"}),
+        ("gh pr view 12", {"tests", "build", "lint", "checks", "ci"}),
     ],
 )
 def test_a_command_runs_the_checks_that_its_program_is_for(command: str, kinds: set[str]) -> None:
