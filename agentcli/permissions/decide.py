@@ -247,6 +247,8 @@ def _decided(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
     if nature.destroys:
         return Decision("ask", "destructive", nature.destroys, unsaved="destructive commands ask each time")
     if nature.protected:
+        if (kept := _kept_by_sandbox(nature, mode, workspace)) is not None:
+            return kept
         return Decision("ask", "protected path", nature.protected, unsaved="calls on protected files ask each time")
     if nature.interacts:
         return Decision("ask", "interaction", nature.interacts, unsaved="it is asked about each time")
@@ -265,6 +267,21 @@ def _decided(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
     if nature.harmless:
         return Decision("allow", "read-only", nature.harmless)
     return _by_mode(nature, mode, workspace)
+
+
+def _kept_by_sandbox(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision | None:
+    """Return the mode's decision on a command that names files which are protected from writing, and maybe only reads.
+
+    The sandbox keeps them from being written. Return None if it has no say in this, or a rule has.
+    """
+    line = nature.line
+    in_box = workspace.sandboxed and (mode == "auto" or _boxes_all(nature))
+    if line is None or not in_box or line.protected_in_sandbox or nature.asked or nature.obscure or nature.interacts:
+        return None
+    found = _by_mode(nature, mode, workspace)
+    if found.decision == "allow":
+        return found if found.contained else None
+    return replace(found, always="", session="", unsaved=nature.protected) if line.read_outside else None
 
 
 def _everything(nature: CallFacts, mode: Mode) -> bool:

@@ -91,6 +91,8 @@ class CommandLine:
     """Reason why it is not fully understood."""
     protected: str = ""
     """Reason why it must ask in every mode."""
+    protected_in_sandbox: str = ""
+    """Reason why it must ask even if it runs in the sandbox, where no program writes an existing protected file."""
     meant: tuple[str, ...] = ()
     """File names that match the patterns of a read-only line."""
     destroys: str = ""
@@ -229,7 +231,7 @@ class CommandLine:
             containment,
         )
 
-        if self.workspace is None or not self.workspace.sandboxed or self.destroys or self.protected:
+        if self.workspace is None or not self.workspace.sandboxed or self.destroys or self.protected_in_sandbox:
             return ASKED
         reader = self.reader or Reader(self.workspace)
         parts, whole = self._running
@@ -250,7 +252,7 @@ class CommandLine:
             line = analyse(text, workspace)
             there = line.elsewhere
             here = Containment(outside=True, switched=there.switched, fresh=there.fresh, takes=there.takes)
-            return here if there.runs else line.contained
+            return here if there.runs and not line.protected else line.contained
 
         return in_parts(self.text, workspace, judged)
 
@@ -543,6 +545,8 @@ def _judged(text: str, parts: tuple[Part, ...], whole: bool, workspace: Workspac
         command.words[0] in CHANGING and changes_inside_all(command, folders, workspace)
         for command, (_, folders) in zip(commands, in_turn, strict=True)
     )
+    protected = why_protected(text, readings, parts, workspace, reader)
+    tries = bool(protected) and workspace.sandboxed
     return CommandLine(
         text,
         parts=parts,
@@ -552,7 +556,10 @@ def _judged(text: str, parts: tuple[Part, ...], whole: bool, workspace: Workspac
         inside=tuple(inside),
         folders=tuple(folders for _, folders in in_turn),
         obstacle=obstacle,
-        protected=why_protected(text, readings, parts, workspace, reader),
+        protected=protected,
+        protected_in_sandbox=why_protected(text, readings, parts, workspace, reader, boxed=True)
+        if tries
+        else protected,
         meant=_meant(commands, in_turn, workspace),
         destroys="" if workspace.destroys else destruction(text, parts, workspace),
         workspace=workspace,

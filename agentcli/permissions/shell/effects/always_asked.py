@@ -22,10 +22,26 @@ from agentcli.permissions.paths import (
 )
 from agentcli.permissions.shell.effects.other_machine import is_key
 from agentcli.permissions.shell.effects.reading import Reader, Reading
-from agentcli.permissions.shell.programs.git_table import git_only_names, leaves_out
-from agentcli.permissions.shell.programs.known_programs import SHELLS, is_interpreter, word_set
+from agentcli.permissions.shell.programs.git_table import GIT_READERS, SETTINGS_SHOWN, git_only_names, leaves_out
+from agentcli.permissions.shell.programs.known_programs import (
+    KNOWN,
+    SHELLS,
+    WRAPPERS,
+    is_interpreter,
+    uses_network,
+    word_set,
+)
+from agentcli.permissions.shell.programs.option_grammar import fit
 from agentcli.permissions.shell.programs.readers import fits_reading, shows_no_content
-from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, Part, Piece, contents, runs, told_only
+from agentcli.permissions.shell.syntax.parse import (
+    UNKNOWN,
+    Command,
+    Part,
+    Piece,
+    contents,
+    runs,
+    told_only,
+)
 from agentcli.permissions.shell.syntax.values import BELOW, spread
 from agentcli.system import probe
 
@@ -46,11 +62,18 @@ _PROCESS_SECRETS = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:environ|mem|root|
 
 
 def why_protected(
-    text: str, readings: Sequence[Reading], parts: Sequence[Part], workspace: Workspace, reader: Reader
+    text: str,
+    readings: Sequence[Reading],
+    parts: Sequence[Part],
+    workspace: Workspace,
+    reader: Reader,
+    *,
+    boxed: bool = False,
 ) -> str:
     """Return why the line must ask in every mode, or an empty string.
 
-    `readings` is empty if the line is not understood.
+    `readings` is empty if the line is not understood. With `boxed` it would run in the sandbox, which lets no program
+    write an existing protected file: one that is not known to change files may then be given its name.
     """
     if readings and not any(reading.why for reading in readings):
         return ""
@@ -59,7 +82,7 @@ def why_protected(
             return reading.why
     folders, told = folders_of(parts, workspace), told_only(text, _only_shows)
     for part in parts:
-        if why := _part_protected(part, folders, workspace, reader, feeds=part.words not in told):
+        if why := _part_protected(part, folders, workspace, reader, feeds=part.words not in told, boxed=boxed):
             return why
     return ""
 
@@ -97,7 +120,9 @@ def _names_none(program: str, before: Piece, piece: Piece, workspace: Workspace)
     return key or (program == "gh" and before.text in ("-q", "--jq"))
 
 
-def _part_protected(part: Part, folders: Sequence[Path], workspace: Workspace, reader: Reader, *, feeds: bool) -> str:
+def _part_protected(
+    part: Part, folders: Sequence[Path], workspace: Workspace, reader: Reader, *, feeds: bool, boxed: bool
+) -> str:
     values = [piece.text for piece in part.words]
     entries = bool(values) and names_only(values)
     words = () if entries and not feeds else part.words[1:]
@@ -115,18 +140,49 @@ def _part_protected(part: Part, folders: Sequence[Path], workspace: Workspace, r
         if not reading.why or reading.protected:
             return reading.why
     name = os.path.basename(values[0]) if values else ""
-    reads = (
-        name in _READING or (name == "git" and values[1:2] and values[1] in _READING_GIT) or fits_reading(name, values)
-    )
+    reads = name in _READING or fits_reading(name, values) or (name == "git" and _only_shows_git(values))
+    tries = boxed and not reads and _changes_unknown(part)
     targets = [(piece.text, not reads) for piece in words] + [(piece.text, True) for piece in part.writes]
     if entries and not feeds and (why := _entry_protected(values, folders, workspace)):
         return why
     for word, write in [*targets, *((piece.text, False) for piece in part.reads)]:
         for candidate in dict.fromkeys((*paths_in(word), *_quoted_in(name, word))):
             for folder in folders:
-                if why := _word_protected(candidate, write, folder, workspace):
+                closed = tries and os.path.lexists(folder / os.path.expanduser(candidate))
+                if why := _word_protected(candidate, write and not closed, folder, workspace):
                     return why
     return ""
+
+
+def _only_shows_git(values: Sequence[str]) -> bool:
+    """Return True if a git command changes no file of the workspace, whatever the files that it names."""
+    words = values[1:]  # options before the command may start programs, or lead into a protected folder
+    if not words:
+        return False
+    shapes = GIT_READERS.get(words[0], ())
+    shows = words[0] == "config" and not isinstance(fit(SETTINGS_SHOWN, words[1:]), str)
+    return words[0] in _READING_GIT or shows or (bool(shapes) and not isinstance(fit(shapes, words[1:]), str))
+
+
+def _changes_unknown(part: Part) -> bool:
+    """Return True if nothing says that a command changes files, uses the network or runs a script.
+
+    Its first words tell, as in `tool rm a.txt`.
+    """
+    words = [os.path.basename(piece.text) for piece in part.words]
+    plain = bool(words) and all(piece.known for piece in part.words) and not part.writes
+    if not plain or words[0] in _TOLD or not _CHANGING.isdisjoint(words[1:3]):
+        return False
+    writes = any(piece.text.startswith(("-o", "--out")) for piece in part.words)
+    return not writes and not any(map(is_interpreter, words[:3])) and not uses_network(words, ())
+
+
+_CHANGING = word_set("""
+git cp mv ln rm rmdir chmod chown chgrp tee dd install patch sed ex ed vi vim nvim emacs nano touch mkdir unlink shred truncate
+rsync tar unzip cpio sponge write edit apply fix format fmt add set remove delete update create init reset clean
+""")
+_TOLD = _CHANGING | KNOWN | WRAPPERS | SHELLS
+"""Programs, and commands of programs, of which one knows that they change files or run others."""
 
 
 def _entry_protected(values: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:

@@ -42,7 +42,7 @@ from agentcli.permissions.shell.effects.harmless_values import harmless_assignme
 from agentcli.permissions.shell.effects.network_use import network_problem, only_fetches, remote_problem
 from agentcli.permissions.shell.effects.private_tmp import TOP, seen_line
 from agentcli.permissions.shell.effects.reading import Reader
-from agentcli.permissions.shell.programs.git_table import GIT_READERS, git_only_names
+from agentcli.permissions.shell.programs.git_table import GIT_READERS, SETTINGS_SHOWN, git_only_names
 from agentcli.permissions.shell.programs.known_programs import (
     INTERPRETERS,
     OF_THE_SHELL,
@@ -53,7 +53,7 @@ from agentcli.permissions.shell.programs.known_programs import (
     uses_network,
     word_set,
 )
-from agentcli.permissions.shell.programs.option_grammar import Shape, fit
+from agentcli.permissions.shell.programs.option_grammar import fit
 from agentcli.permissions.shell.programs.readers import fits_reading
 from agentcli.permissions.shell.syntax.parse import (
     UNKNOWN,
@@ -61,7 +61,9 @@ from agentcli.permissions.shell.syntax.parse import (
     Part,
     assigned_words,
     assignments,
+    below,
     parse,
+    parser,
     runs,
     starts_in_background,
 )
@@ -145,7 +147,8 @@ def containment(
         return Containment(why)
     records = any(one.records for one in judged)
     only_git = all(one.records or one.trusted for one in judged)
-    if records and not (only_git and (plain or (whole and _nothing_beside(text, parts, places, workspace)))):
+    told = only_git and (plain or (whole and _nothing_beside(text, parts, places, workspace)))
+    if records and not (told and _compares_plainly(text)):
         return Containment(
             "git changes the repository beside programs that are not known: run them in calls of their own", mixed=True
         )
@@ -158,7 +161,7 @@ def _nothing_beside(text: str, parts: Sequence[Part], places: Sequence[Sequence[
 
     `parts` are all its commands.
     """
-    given = assignments(text)
+    given = assignments(text, lambda name: _of_the_shell(name, workspace))
     if given is None or starts_in_background(text):
         return False
     folders = list(dict.fromkeys(chain.from_iterable(places)))
@@ -181,9 +184,19 @@ def _for_git(name: str) -> bool:
     )
 
 
+def _of_the_shell(name: str, workspace: Workspace) -> bool:
+    """Return True if a variable that is not exported changes nothing outside the words in which it is used."""
+    given = workspace.shell_env() or workspace.command_env
+    return _for_git(name) and not _READ_BY_MANY.fullmatch(name) and name not in given
+
+
 _TOLD_TO_GIT = re.compile(
     r"GIT_(?:TRACE\w*|(?:AUTHOR|COMMITTER)_(?:NAME|EMAIL|DATE)|(?:SEQUENCE_)?EDITOR|PAGER|MERGE_AUTOEDIT|TERMINAL_PROMPT|OPTIONAL_LOCKS)"
 )
+_READ_BY_MANY = re.compile(
+    r"(?i:\w*(?:PAGER|EDITOR|VISUAL|ASKPASS|PROXY|LESS\w*|COLOR))|LC_\w+|LANG\w*|TERM\w*|USER|LOGNAME|TZ"
+)
+"""Variables that may be set for every command, so that git gets a new value."""
 _SETTING = re.compile(r"[-+][eux]+o?|[-+]o|pipefail|errexit|nounset|xtrace")
 """Words of `set` by which a shell stops at an error, or prints its commands."""
 
@@ -282,13 +295,34 @@ def _judged(part: Part, folders: Sequence[Path], workspace: Workspace, reader: R
         )
     if words[0] == "git":
         return _git(words, folders, workspace)
-    if words[0] == "set" and all(map(_SETTING.fullmatch, words[1:])):
+    if (words[0] == "set" and all(map(_SETTING.fullmatch, words[1:]))) or _only_tells(part):
         return _Judged(trusted=True)
     # What it writes beside itself elsewhere would be refused: the question offers to add the folder.
     writes = workspace.exposed.paths or any(replaces(named[0]) for named in runs(part))
     if writes and any(_outside(".", (at,), workspace) for at in folders):
         return _Judged("the line leads outside the workspace")
     return _Judged(next(filter(None, _problems(part, words, folders, workspace)), ""))
+
+
+def _only_tells(part: Part) -> bool:
+    """Return True if a builtin prints its words, ends the line or compares (see `_compares_plainly`)."""
+    return part.words[0].known and part.words[0].text in ("echo", "exit", "[")
+
+
+def _compares_plainly(text: str) -> bool:
+    """Return True if every `[ … ]` of a line compares or tests whole words.
+
+    Other operators, such as `-v`, take a name in which the shell would run commands.
+    """
+    nodes = below(parser().parse(text.encode("utf-8", "surrogatepass")).root_node)
+    tests = ((node.text or b"").decode("utf-8", "replace") for node in nodes if node.type == "test_command")
+    return all(map(_COMPARISON.fullmatch, tests))
+
+
+_OPERAND = r"""(?:"\$(?:\w+|\{\w+\})"|"[^"$`\\]*"|'[^']*'|[\w./-]+)"""
+_COMPARISON = re.compile(
+    rf"\[ +(?:! +)?(?:{_OPERAND} +(?:=|==|!=|-eq|-ne|-lt|-le|-gt|-ge)|-[zndfesrwx]) +{_OPERAND} +\]"
+)
 
 
 def _problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Iterator[str]:
@@ -398,16 +432,6 @@ _READING_GIT = (
     " mailinfo merge-tree patch-id stripspace verify-commit verify-tag"
 )
 """Commands of git that change no repository, whatever their options."""
-_CONFIG = tuple(
-    Shape(
-        "-lz --list --get --get-all --get-regexp --get-urlmatch --null --name-only --show-origin --show-scope --includes --no-includes"
-        " --global --local --worktree --system --bool --int --path --type=word --default=text",
-        "text*",
-        needs=needs,
-    )
-    for needs in ("-l --list", "--get --get-all --get-regexp --get-urlmatch")
-)
-"""`git config` that shows settings."""
 
 
 def _shows_settings(words: Sequence[str], folders: Sequence[Path]) -> bool:
@@ -415,7 +439,7 @@ def _shows_settings(words: Sequence[str], folders: Sequence[Path]) -> bool:
 
     The sandbox hides a person's own settings that have some.
     """
-    if words[1] != "config" or isinstance(fit(_CONFIG, words[2:]), str):
+    if words[1] != "config" or isinstance(fit(SETTINGS_SHOWN, words[2:]), str):
         return False
     places = (place for folder in folders for place in repository(folder))
     return not any(True for place in places for _ in secret_settings(place))

@@ -141,6 +141,16 @@ GIT_READERS: dict[str, tuple[Shape, ...]] = {
     "version": (Shape(),),
     "--version": (Shape(),),
 }
+SETTINGS_SHOWN = tuple(
+    Shape(
+        "-lz --list --get --get-all --get-regexp --get-urlmatch --null --name-only --show-origin --show-scope --includes --no-includes"
+        " --global --local --worktree --system --bool --int --path --type=word --default=text -f:path --file=path",
+        "text*",
+        needs=needs,
+    )
+    for needs in ("-l --list", "--get --get-all --get-regexp --get-urlmatch")
+)
+"""`git config` that shows settings."""
 
 _PATCHES = word_set("""
 -p -u -U -W -c -m -L -S -G --patch --unified --function-context --cc --patch-with-raw --word-diff --color-words --binary --check

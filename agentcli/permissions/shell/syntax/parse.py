@@ -192,8 +192,11 @@ def assigned_words(text: str) -> tuple[str, ...]:
     return tuple(word for value in values for word in _value(value).text.split())
 
 
-def assignments(text: str) -> list[tuple[str, str]] | None:
-    """Return the variables that a line sets, with their values; None if one is not known."""
+def assignments(text: str, own: Callable[[str], bool] = lambda _: False) -> list[tuple[str, str]] | None:
+    """Return the variables that a line sets, with their values; None if one is not known.
+
+    Omit unknown values of the shell's `own` variables, which no program gets.
+    """
     found: list[tuple[str, str]] = []
     for node in below(parser().parse(text.encode("utf-8", "surrogatepass")).root_node):
         if node.type in ("for_statement", "c_style_for_statement", "subscript"):
@@ -201,12 +204,18 @@ def assignments(text: str) -> list[tuple[str, str]] | None:
         if node.type == "variable_assignment":
             name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
             piece = _value(value) if value is not None else Piece("")
-            if name is None or name.type != "variable_name" or not piece.known or piece.loose:
+            if name is None or name.type != "variable_name":
                 return None
-            found.append(((name.text or b"").decode("utf-8", "replace"), piece.text))
+            plain = (name.text or b"").decode("utf-8", "replace")
+            if piece.known and not piece.loose:
+                found.append((plain, piece.text))
+            elif not own(plain) or (node.parent is not None and node.parent.type in _GIVING):
+                return None
     return found
 
 
+_GIVING = frozenset({"command", "declaration_command"})
+"""Nodes whose assignments may reach a program."""
 _COMMAND_NODES = frozenset({"command", "declaration_command", "unset_command", "test_command"})
 
 

@@ -406,6 +406,57 @@ def test_a_protected_file_may_be_named_where_its_content_stays_unseen(
     assert decided(command, workspace).decision == decision
 
 
+KEPT = {
+    "allow": (
+        "tool grep x AGENTS.md", "tool find .git -name '*.lock'", "lsof .git/HEAD", "tool --files AGENTS.md src", "git show HEAD:.gitmodules",
+        "git config --file .gitmodules --get-regexp path", "git cat-file -e HEAD:.gitmodules",
+        "git ls-tree HEAD .claude", "tool check AGENTS.md | head",
+    ),
+    "ask": (
+        "tool grep x .env", "tool rm AGENTS.md", "tool -oAGENTS.md", "tool edit AGENTS.md", "tool git rm AGENTS.md", "tool write .claude/settings.json",
+        "tool make .git/hooks/pre-commit", "tool x > AGENTS.md", "cp x AGENTS.md", "sed -i s/a/b/ AGENTS.md", "chmod +x .git/HEAD",
+        "find .git -delete", "python3 -c 'open(\"AGENTS.md\", \"w\")'", "tee AGENTS.md", "bash AGENTS.md", "xargs tool AGENTS.md",
+        "git config --file .gitmodules x.y z", "git config --file .env --list", "git -c core.pager=.git/x log", "git rm AGENTS.md", "git checkout HEAD -- AGENTS.md",
+        "git restore AGENTS.md", "curl -T AGENTS.md x.org", "tool AGENTS.md $x",  "git add -A && tool rm .git/HEAD", "truncate -s 0 AGENTS.md",
+    ),
+}  # fmt: skip
+"""Commands that name files protected from writing, with the decision: the sandbox keeps existing ones as they are."""
+
+
+@each_row(("decision", "command"), [(decision, command) for decision, each in KEPT.items() for command in each])
+def test_a_program_may_be_given_the_name_of_a_file_that_the_sandbox_keeps(
+    decision: str, command: str, workspace: Workspace
+) -> None:
+    found = decided(command, workspace)
+    assert found.decision == decision
+    assert found.contained or found.decision == "ask" or found.rule == "read-only"
+    bare = decided(command, replace(workspace, sandboxed=False))
+    assert bare.decision == "ask" or bare.rule == "read-only"
+
+
+TOLD = {
+    True: (
+        "b=$(git rev-parse HEAD); git commit -m x", '[ "$b" = main ] || { echo "on $b"; exit 1; }; git commit -m x',
+        'if [ "$b" != main ]; then echo no; exit 1; fi; git commit -m x', 'b=$(git rev-parse HEAD); echo "$b" > out.txt; git stash push -- README.md; echo $?',
+        '[ -z "${b}" ] && git commit -m x', "[ -f README.md ] && git commit -m x",
+    ),
+    False: (
+        "IFS=$(cat log.txt); git commit -m x", "b=$(cat log.txt) git commit -m x", "export b=$(cat log.txt); git commit -m x",
+        "b=$(cat log.txt); export b; git commit -m x", "b=$(make); git commit -m x", "HOME=$(pwd); git commit -m x", "GIT_DIR=$(pwd); git commit -m x",
+        '[ -v "$b" ] && git commit -m x; echo $?', '[ "$a" "$b" ] && git commit -m x; echo $?', "[ $b = x ] && git commit -m x; echo $?",
+        '[[ "$b" -eq 1 ]] && git commit -m x; echo $?', "[ -v 'a[$(make)]' ] && git commit -m x; echo $?", '[ x = y -o -v "$b" ] && git commit -m x; echo $?',
+        "OWN=$(cat log.txt); git commit -m x", "PAGER=$(cat log.txt); git commit -m x", "set -a; b=$(cat log.txt); git commit -m x", '"$x" y; git commit -m x',
+    ),
+}  # fmt: skip
+"""Lines in which git commits beside values that only the shell knows, and whether one sandbox serves them."""
+
+
+@each_row(("commits", "command"), [(commits, command) for commits, each in TOLD.items() for command in each])
+def test_git_commits_beside_values_that_no_program_gets(commits: bool, command: str, workspace: Workspace) -> None:
+    found = decided(command, replace(workspace, env={"OWN": "1"}))
+    assert (found.records and not found.parts) == commits
+
+
 def test_a_hard_reset_runs_if_undo_covers_what_it_replaces(tmp_path: Path) -> None:
     work = tmp_path / "work"
     git = partial(subprocess.run, cwd=work, check=True, capture_output=True)
