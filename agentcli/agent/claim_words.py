@@ -197,7 +197,7 @@ def spoken_in(text: str) -> list[str]:
 
 
 _SLICE = 1 << 16
-"""Characters of a text that are examined at once: a long text in lower case would be a second copy of it."""
+"""Characters of a text that are examined at once. Lower-casing a long text would copy it."""
 _LONGEST_HINT = max(len(hint) for words in LANGUAGES.values() for hint in words.hints.split())
 
 

@@ -96,7 +96,7 @@ def _checkers(*kinds: Kind) -> re.Pattern[str]:
 
 
 def admitted(text: str) -> frozenset[Kind]:
-    """Return the kinds of checks of which a message itself says that they fail: now, or for what was wrong before."""
+    """Return the kinds of checks that a message itself reports as failing, now or before the work."""
     parts, found = _patterns("English"), set[Kind]()
     for clause in _clauses(text, ["English"]) if re.search(rf"{_BEFORE}|{_FAILS}", text) else ():
         kinds = runs_in(clause) | {kind for kind, subject in parts.subjects if subject.search(clause)}

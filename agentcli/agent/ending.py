@@ -106,7 +106,7 @@ _LEFT = Reason(
 )
 """A question or an open list after work: it may be an offer."""
 _OFFERED = Reason(LEFT, confirmed=True, once=True)
-"""A question after work that a check or the list of tasks shows to be done: if repeated, it is an offer."""
+"""A question after work that a check or the list of tasks shows to be done. If repeated, it is an offer."""
 _FAILED = Reason(FAILED, "its last command after the change failed, and it did not go on", confirmed=True, once=True)
 _CUT_SHORT = Reason(CUT_SHORT, "its last message ends within a block of code", confirmed=True)
 _NOTHING_DONE = Reason(

@@ -163,7 +163,7 @@ class _Judge:
         return self.exact and bool(self.line.followed) and all(map(self.covers, self.runs()))
 
     def runs(self) -> Iterator[Run]:
-        """Yield the commands to judge: of `timeout 5 make` the inner one, of a starter with a script the outer one."""
+        """Yield the commands to judge: `make` of `timeout 5 make`, but the starter of a script."""
         for run in self.line.followed or ():
             if not run.behind and not run.within:
                 words, given = inner_command(run.words)
@@ -234,7 +234,7 @@ class _Judge:
 
     @property
     def _ends_there(self) -> bool:
-        """True if a script that another machine gets on its input has a command of which nothing can be taken back."""
+        """True if a script for another machine has a command that cannot be taken back."""
         return any(is_final(run.words) for run in self.line.followed or () if run.within == "ssh")
 
     def _by_code(self, run: Run) -> Rule | None:
@@ -315,7 +315,7 @@ class _Judge:
 
 
 def _finds_nothing_here(name: str, value: str) -> bool:
-    """Return True for a variable of one command that chooses no program of the workspace: IFS, a PATH of the system."""
+    """Return True for a variable of one command that chooses no program of the workspace, such as IFS."""
     return name == "IFS" or (name == "PATH" and all(map(_OF_SYSTEM.fullmatch, value.split(":"))))
 
 

@@ -124,7 +124,7 @@ def exposed_for(paths: Sequence[Path], workspace: Workspace, *, git: bool, conte
 
 
 def nothing_private(folder: Path, workspace: Workspace, *, of_program: bool) -> bool:
-    """Return True if a folder contains neither credentials nor keys, as far as names tell, and is not too large to look at.
+    """Return True if a folder is small enough to look at, and no name in it suggests credentials or keys.
 
     `of_program` is true for a program's own folder: names such as `auth.json` count there, too.
     """
@@ -137,7 +137,7 @@ def nothing_private(folder: Path, workspace: Workspace, *, of_program: bool) -> 
 _LOGIN = re.compile(
     r"[\w.-]*(?:auth|token|session|cookie|login|account|keyring|history)[\w-]*\.(?:json|ya?ml|toml|db|sqlite)"
 )
-"""Names of a program's data, in lower case, that may contain a login: too many other files have them to hide all."""
+"""Names of a program's data, in lower case, that may contain a login. Too many other files have them to hide all."""
 
 
 def would_show(workspace: Workspace, path: str) -> bool:

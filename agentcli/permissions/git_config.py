@@ -205,7 +205,7 @@ def indexed(git_folder: Path) -> list[str]:
 
 
 def changed(git_folder: Path, top: Path) -> list[Path]:
-    """Return the tracked files of a work tree that may differ from the index, by their size and time as git looks.
+    """Return the tracked files of a work tree whose size or time differs from the index.
 
     Missing files are left out. Raise ValueError for an index that is missing or unreadable.
     """

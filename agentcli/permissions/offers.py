@@ -85,8 +85,8 @@ def offered_to_see(line: CommandLine) -> tuple[str, ...]:
 def wide_scope(path: Path, workspace: Workspace) -> str:
     """Return the pattern of a rule about reading a path outside the workspace; empty if there is none.
 
-    It covers the repository around the path, or else a whole folder in a program's hidden one (`~/.tool/plugins`), if
-    they contain nothing private. A file directly in the program's own folder, which may contain its login, has a rule
+    It covers the repository around the path, or a folder within a program's hidden one (`~/.tool/plugins`). Neither
+    may contain anything private. A file directly in the program's own folder, which may contain its login, has a rule
     of its own. Else the rule covers what `reading_scope` says.
     """
     scope = reading_scope(path, workspace)

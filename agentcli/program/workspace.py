@@ -470,4 +470,3 @@ def _started_here(pid: int) -> bool:
     from agentcli.system.descent import descends  # few commands end processes
 
     return descends(pid)
-

@@ -8,7 +8,7 @@ _DEEPEST = 64
 
 
 def descends(pid: int) -> bool:
-    """Return True if a living process was started by a child of this one, such as a command by its supervisor."""
+    """Return True if a child of this process has started a living process, as a supervisor starts a command."""
     depth = 0
     while pid > 1 and depth < _DEEPEST:
         try:

@@ -230,7 +230,7 @@ def _end_of(job: Job) -> str:
 
 
 def ended_job(text: str) -> tuple[str, int | None] | None:
-    """Return the id and the exit code of the job whose end such a text reports; None for any other text.
+    """Return the id and exit code of the job whose end a text reports; None for any other text.
 
     The code of a stopped job is None.
     """

@@ -174,7 +174,7 @@ def _divided(records: Iterable[Record], through: int) -> tuple[Sequence[Record],
 
 
 class _Calls(dict[str, ToolCall | None]):
-    """New calls by their ids, and those of the known records before them, which are read only if one is missing."""
+    """New calls by their ids, and those of the known records. The latter are read only if a call is missing."""
 
     def __init__(self, known: Sequence[Record]) -> None:
         self._known = known

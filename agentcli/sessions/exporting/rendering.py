@@ -34,7 +34,7 @@ def coloured(code: str, language: str, limit: int = HIGHLIGHT_LIMIT) -> str:
 
 
 def language_of(field: str, path: str) -> str:
-    """Return the language of a call's input, by the field's name or the path of the target file; empty if unknown."""
+    """Return the language of a call's input, by the field's name or the target file; empty if unknown."""
     if field in _LANGUAGES:
         return _LANGUAGES[field]
     if field not in ("content", "old_string", "new_string") or not path:

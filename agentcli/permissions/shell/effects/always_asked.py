@@ -72,8 +72,8 @@ def why_protected(
 ) -> str:
     """Return why the line must ask in every mode, or an empty string.
 
-    `readings` is empty if the line is not understood. With `boxed` it would run in the sandbox, which lets no program
-    write an existing protected file: one that is not known to change files may then be given its name.
+    `readings` is empty if the line is not understood. With `boxed` it would run in the sandbox, where no program can
+    write an existing protected file. One that is not known to change files may then be given its name.
     """
     if readings and not any(reading.why for reading in readings):
         return ""

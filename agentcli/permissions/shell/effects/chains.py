@@ -220,7 +220,7 @@ def segments(text: str) -> tuple[Segment, ...]:
 
 
 def _joined(found: Sequence[Segment], data: bytes, spans: Sequence[tuple[int, int, str]]) -> list[Segment]:
-    """Return the pieces of a line, with all those in one that a piece changes the state for: `a; cd x && b` has two.
+    """Return the pieces of a line. A piece includes those whose state it changes: `a; cd x && b` has two.
 
     They stay apart if some of them would run even if the ones before that piece fail.
     """

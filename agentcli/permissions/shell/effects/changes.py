@@ -53,7 +53,7 @@ def replaces(name: str) -> bool:
 
 
 def names_remover(text: str) -> bool:
-    """Return True if a text names a program that removes files, discards their content or decodes text, or such an option.
+    """Return True if a text names a program or option that removes files, discards their content or decodes text.
 
     Whatever else a line hides, a sandbox contains it like a script. Only what it removes may be lost.
     """

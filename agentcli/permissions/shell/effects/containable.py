@@ -246,7 +246,7 @@ def _line_problem(text: str, folders: Sequence[Path], workspace: Workspace) -> s
 
 
 def _only_named(word: str, text: str, workspace: Workspace) -> bool:
-    """Return True if a protected name is the value of a variable that a line gives only to commands that show names."""
+    """Return True if a protected name is in a variable that only commands showing names get."""
     if not names_protected(word, write=False):
         return False
     from agentcli.permissions.shell.syntax.flow import runs_of  # 15 ms; few lines name such a file
@@ -497,7 +497,7 @@ def _name_problem(name: str, folders: Sequence[Path], workspace: Workspace) -> s
 
 
 def names_nothing(word: str) -> bool:
-    """Return True if a word looks like a path, but not even the folder of the root exists in which it would lie.
+    """Return True if a word looks like a path whose first folder below the root does not exist.
 
     It is a route, a label or a command of another program. Nothing can be read or written there.
     """
@@ -557,7 +557,7 @@ def _word_problem(
     """Return the reason to ask about a command's word.
 
     It refers to something outside the workspace, or to a protected file. `follows` is false for a program that follows
-    no link matched by a pattern, `named` true for one that uses only the names of files.
+    no link matched by a pattern. `named` is true for one that uses only the names of files.
     """
     for form in (word, word.partition("=")[2]):
         if not form or UNKNOWN in form or STREAMS.fullmatch(form) or any(map(str.isspace, form)):

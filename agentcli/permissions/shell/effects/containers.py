@@ -1,6 +1,6 @@
 """Commands in containers: a container is asked about once, like another machine.
 
-Nothing here starts a container or changes how one is made: that can give a command the powers of root on this machine.
+Nothing here starts a container or changes how one is made. That can give a command the powers of root.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ _HOST = re.compile(
 
 
 def _loses(text: str) -> str:
-    """Return why a command in a container asks each time: it may leave it, remove data, or show secrets; else empty."""
+    """Return why a command in a container asks each time, such as removing data or showing secrets; else empty."""
     if _HOST.search(text):
         return "it may reach this machine from there"
     if _SECRETS.search(text):
@@ -120,7 +120,7 @@ def _loses(text: str) -> str:
 
 
 def _copied(arguments: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
-    """Return the container of a copy of one file of the workspace, or into a new one; else an empty text."""
+    """Return the container of a copy of one file from or into the workspace; else an empty text."""
     named = [word for word in arguments if word not in ("-a", "-q", "-aq", "--archive", "--quiet")]
     if len(named) != 2 or any(word.startswith("-") for word in named):
         return ""

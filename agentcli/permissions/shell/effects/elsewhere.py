@@ -1,6 +1,6 @@
 """Lines that act outside the sandbox without a question.
 
-Each command only reads, here or from another machine, pushes the branch that is worked on, or sets a name in git.
+Each command only reads, here or on another machine, pushes the current branch, or sets a name in git.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Elsewhere:
     fresh: tuple[str, ...] = ()
     """Branches that it pushes and that do not exist: without an earlier command that makes one, it pushes nothing."""
     takes: bool = False
-    """True if it takes a file of the workspace elsewhere: no command before it may have put a link in its place."""
+    """True if it takes a file of the workspace elsewhere. No command before it may have put a link in its place."""
 
     @property
     def runs(self) -> bool:

@@ -1,4 +1,4 @@
-"""Files of the workspace that a command outside the sandbox takes elsewhere: into a container, or into a text for others."""
+"""Files of the workspace that a command outside the sandbox takes elsewhere, such as into a container."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agentcli.permissions.shell.syntax.parse import Command, contents
 
 
 def may_be_taken(text: str, folder: Path, workspace: Workspace) -> bool:
-    """Return True for a file that may be read unasked, in the workspace or the session's /tmp, or for one yet to be made."""
+    """Return True for a file of the workspace or /tmp that may be read unasked, or does not exist."""
     there = folder / seen_text(text, workspace)
     return _free(text, there, folder, workspace, write=False) and (os.path.isfile(there) or not os.path.lexists(there))
 
@@ -45,7 +45,7 @@ _WRITING = word_set("cat echo printf mkdir touch tee cd true sleep")
 
 
 def makes_no_links(words: Sequence[str]) -> bool:
-    """Return True if a command may write files, but surely puts no link in the place of one that is taken later."""
+    """Return True if a command surely puts no link in the place of a file that is taken later."""
     name, *arguments = words
     if name in _WRITING or fits_reading(name, list(words)):
         return True

@@ -177,7 +177,7 @@ def _engine(words: Sequence[str]) -> Whole | None:
 
 
 def _on_machine(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Whole | None:
-    """Return the rule about all commands on another machine, `ssh HOST *`, or about copies from or to it, `scp HOST *`.
+    """Return the rule about all commands on another machine (`ssh HOST *`) or copies (`scp HOST *`).
 
     It covers nothing that deletes, discards or ends something there, or needs other rights.
     """
@@ -224,7 +224,7 @@ def _copied(words: Sequence[str], folders: Sequence[Path], workspace: Workspace)
 
 
 def _is_sendable(path: str, folders: Sequence[Path], workspace: Workspace) -> bool:
-    """Return True if a path is one free or temporary file from each of these folders: a folder may hold secrets."""
+    """Return True if a path is a free or temporary file from each of these folders. A folder may hold secrets."""
     return all(
         os.path.isfile(at / path)
         and (

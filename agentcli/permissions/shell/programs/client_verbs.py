@@ -1,4 +1,4 @@
-"""Commands of a service's client that only read, by the structure of their words: nouns, then a verb such as `list`."""
+"""Commands of a service's client that only read, by their structure: nouns, then a verb such as `list`."""
 
 from __future__ import annotations
 

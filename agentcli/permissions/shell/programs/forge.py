@@ -98,7 +98,7 @@ def writes_forge(words: Sequence[str]) -> str:
 
 
 def _remarked(found: Found) -> str:
-    """Return the pattern for a remark by a direct call: on one pull request or issue, or on threads of reviews."""
+    """Return the pattern for a comment by a direct call on a pull request, an issue or a review thread."""
     if any(kind == "remark" and value.startswith("query=") for kind, value in found):
         return REVIEW_THREADS
     thread = next((value for kind, value in found if kind == "thread"), "")

@@ -72,7 +72,7 @@ _LIMITS: dict[str, re.Pattern[str]] = {
 
 
 def limited(words: Sequence[str]) -> Sequence[str]:
-    """Return the words of a command behind wrappers that only limit or measure it: `gh pr view` of `timeout 9 gh pr view`."""
+    """Return the words of a command without wrappers that only limit or measure it, such as `timeout 9`."""
     while words and (options := _LIMITS.get(words[0])):
         rest = words[1:]
         found = options.match("".join(f"{word} " for word in rest if not any(map(str.isspace, word))))

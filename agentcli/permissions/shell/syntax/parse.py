@@ -144,10 +144,9 @@ def command_nodes(text: str) -> Iterator[tuple[Part, tuple[int, ...]]]:
 
 
 def told_only(text: str, reads: Callable[[Part], bool]) -> frozenset[tuple[Piece, ...]]:
-    """Return the words of the commands in a line itself whose output no other command takes but ones that only read.
+    """Return the words of the commands of a line whose output only reading commands take.
 
-    Left out are commands in `$(…)` and `<(…)`, in functions, and beside another command in a pipeline that does not
-    read.
+    Commands in `$(…)`, `<(…)` and functions are left out, as are those whose pipeline does more than read.
     """
     found: set[tuple[Piece, ...]] = set()
     taken: set[tuple[Piece, ...]] = set()
@@ -485,8 +484,7 @@ def _has_alias(part: Part) -> bool:
 def _own_language(words: list[str]) -> int:
     """Return where the arguments of an interpreter begin that is no shell: `uv run python -c 'import x'`.
 
-    Return the number of words if there is none, or if a program after it, or one that joins its words to a text for a
-    shell, runs commands.
+    Return the number of words if there is none, or if a program after it runs commands.
     """
     names = list(map(os.path.basename, words))
     runs = [name in WRAPPERS or name in RUNNING for name in names]
