@@ -34,7 +34,8 @@ from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Record
 
 LAST_WORD = "Only your last message is read: repeat in it what is needed of this one."
-ANNOUNCED = f"You announced a step and did not take it. Take it now, or say that the task is finished. {LAST_WORD}"
+_TAKE_IT = "You announced a step and did not take it. Take it now, or say that the task is finished."
+ANNOUNCED = f"{_TAKE_IT} {LAST_WORD}"
 WRITTEN_CALL = f"Your reply holds a call written as text, which nothing runs. Make it as a tool call now, or say that the task is finished. {LAST_WORD}"
 CONFIRMED = "reply just `ANSWERED` if your last message says so, else `ANSWERED:` and the answer"
 NOTHING_DONE = (
@@ -45,6 +46,7 @@ UNCLEAR = (
     "No file was changed. If the task asks for a change, decide and make it now: nobody can answer a question. "
     f"If it asks only for an answer, or nothing has to change, or it cannot be done, {CONFIRMED}."
 )
+ANNOUNCED_OR_SAID = f"{_TAKE_IT} If the task asks only for an answer, {CONFIRMED}."
 LEFT = (
     "Your last message leaves something open, and nobody can answer it: decide, and do what is left of the task. "
     "If nothing is left, reply just `ANSWERED`."
@@ -97,7 +99,9 @@ class Reason:
 
 _ANNOUNCED = Reason(ANNOUNCED, "the model announced a step and did not take it", STOPPED_SHORT)
 _WRITTEN_CALL = Reason(WRITTEN_CALL, "the model wrote a call as text, which nothing runs", STOPPED_SHORT)
-_ANNOUNCED_OR_SAID = Reason(UNCLEAR, "the model announced a step and did not take it", STOPPED_SHORT, confirmed=True)
+_ANNOUNCED_OR_SAID = Reason(
+    ANNOUNCED_OR_SAID, "the model announced a step and did not take it", STOPPED_SHORT, confirmed=True
+)
 """What reads like an announcement, in a turn that changed nothing: it may be an explanation."""
 _LONE = Reason(WRITTEN_CALL, notice=STOPPED_SHORT)
 """A reply that is only a command: it may be the answer."""

@@ -35,7 +35,7 @@ from agentcli.core.codec.encode import part_to_json, usage_from_json
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import Cause, InputError, ModelError
 from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
-from agentcli.core.message import Part, Pieces, Stop, Text, Thinking, ToolCall, ToolResult, Usage
+from agentcli.core.message import Part, Stop, Text, Thinking, ToolCall, ToolResult, Usage
 from agentcli.core.model import ModelSpec, PartDone, Request, Stopped, StreamEvent, UsageSeen
 from agentcli.providers.scripted.summary import snapshot, wants_summary
 
@@ -256,10 +256,7 @@ def reply_from_json(raw: Mapping[str, Any]) -> Reply:
 def _deltas(part: Part, pieces: tuple[str, ...]) -> Iterator[StreamEvent]:
     match part:
         case Text(text):
-            whole = Pieces()
-            for piece in pieces or _cut(text):
-                whole.append(piece)
-                yield TextDelta(piece, whole)
+            yield from (TextDelta(piece) for piece in pieces or _cut(text))
         case Thinking(text):
             yield from (ThinkingDelta(piece) for piece in _cut(text))
         case ToolCall(call_id, name, arguments):
