@@ -62,7 +62,7 @@ CLEAN, ALSO = (
 )
 APPROVAL = Act(
     "approval", ("test it", "--mode", "auto"), (say("", CLEAN), say("", ALSO), say("Done.")),
-    "execute", "ApprovalStage.judge", "permissions/shell/command_line.py", 38, "-1",
+    "execute", "ApprovalStage.judge", "permissions/shell/command_line.py", 39, "-1",
 )  # fmt: skip
 
 

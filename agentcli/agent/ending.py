@@ -111,7 +111,8 @@ _LEFT = Reason(
 """A question or an open list after work: it may be an offer."""
 _OFFERED = Reason(LEFT, confirmed=True, once=True)
 """A question after work that a check or the list of tasks shows to be done. If repeated, it is an offer."""
-_FAILED = Reason(FAILED, "its last command after the change failed, and it did not go on", confirmed=True, once=True)
+_FAILED = Reason(FAILED, confirmed=True, once=True)
+"""A failed command after work. If the message is repeated, the failure does not matter."""
 _CUT_SHORT = Reason(CUT_SHORT, "its last message ends within a block of code", confirmed=True)
 _NOTHING_DONE = Reason(
     NOTHING_DONE,
@@ -258,7 +259,7 @@ class Ending(SessionPart):
 
     def _reasons(self, text: str) -> Iterator[Reason]:
         idle, task = self._able() and not self._denied(), self._task()
-        if self._alone and self.deeds.acted and not self.deeds.changed:
+        if self._alone and (self.deeds.acted or self.deeds.failed) and not self.deeds.changed:
             self.deeds.changed = self._changed_files()
         yield from undone(text, self.deeds, task, idle=idle, alone=self._alone)
         if self._alone and self.deeds.changed:
@@ -277,8 +278,7 @@ class Ending(SessionPart):
         elif self.deeds.failed:
             yield _FAILED
         elif files := self._untouched(text, task):
-            why = f"it names {files}, which no call of the turn named or changed"
-            yield Reason(UNTOUCHED.format(files=files), why, key="untouched", confirmed=True, once=True)
+            yield Reason(UNTOUCHED.format(files=files), key="untouched", confirmed=True, once=True)
 
     def _list_is_done(self) -> bool:
         items = self._journal.history.todo

@@ -303,9 +303,11 @@ NEVER_TOUCHED = {
 
 
 @pytest.mark.parametrize(("task", "text"), NEVER_TOUCHED.values(), ids=NEVER_TOUCHED)
-def test_a_reply_after_a_change_must_settle_a_file_that_no_call_touched(task: str, text: str, tmp_path: Path) -> None:
+def test_a_reply_after_a_change_is_asked_once_about_a_file_that_no_call_touched(
+    task: str, text: str, tmp_path: Path
+) -> None:
     script = [say("", WRITE), say(text)]
-    assert run_with_checkpoints(tmp_path / "1", script, task) == ("incomplete", 3)
+    assert run_with_checkpoints(tmp_path / "1", script, task) == ("done", 3)
     assert run_with_checkpoints(tmp_path / "2", [*script, say("ANSWERED")], task) == ("done", 3)
     seen = call("bash", command="ls test_tax.py old.ts; true")
     assert run_with_checkpoints(tmp_path / "3", [say("", seen), *script], task) == ("done", 3)
@@ -319,13 +321,13 @@ def test_a_file_in_a_command_of_the_reply_is_nothing_to_settle(tmp_path: Path) -
 def test_a_folder_beside_the_changed_one_is_named_as_a_file_is(tmp_path: Path) -> None:
     change = call("write", file_path="Core.Tests/cart.cs", content="class Cart;\n")
     script = [say("", change), say("Core.Tests is converted. Moving on to Api.Tests now.")]
-    assert run_with_checkpoints(tmp_path, script, "Convert all test projects") == ("incomplete", 3)
+    assert run_with_checkpoints(tmp_path, script, "Convert all test projects") == ("done", 3)
 
 
-def test_a_command_that_fails_after_a_change_is_no_end(tmp_path: Path) -> None:
+def test_a_command_that_fails_after_a_change_is_asked_about_once(tmp_path: Path) -> None:
     fails = call("bash", command="python -c 'raise SystemExit(1)'")
     script = [say("", WRITE), say("", fails), say("El factor ya está. El siguiente paso es sustituir el resto.")]
-    assert run_with_checkpoints(tmp_path / "1", script) == ("incomplete", 4)
+    assert run_with_checkpoints(tmp_path / "1", script) == ("done", 4)
     assert run_with_checkpoints(tmp_path / "2", [*script, say("ANSWERED")]) == ("done", 4)
     fixed = call("write", file_path="test_cart.py", content="assert 1\n")
     assert run_with_checkpoints(tmp_path / "3", [*script[:2], say("", fixed), say("Fixed.")]) == ("done", 4)

@@ -79,12 +79,12 @@ def prune(program: Program, model: str) -> Iterator[Events]:
 def fork(program: Program, model: str) -> Iterator[Events]:
     """A fork in the middle, and a prompt in it."""
     yield ask(program, model, "Fix the total.", "--mode", "auto-edit")
-    yield ask(program, model, "Do it another way.", start=("resume", "--last", "--fork"))
+    yield ask(program, model, "Do it another way: which one is there?", start=("resume", "--last", "--fork"))
 
 
 def subagent(program: Program, model: str) -> Iterator[Events]:
     """A subagent looks something up in a session of its own."""
-    yield ask(program, model, "Send somebody to look.")
+    yield ask(program, model, "Send somebody to look: what is the total?")
 
 
 def undo(program: Program, model: str) -> Iterator[Events]:

@@ -37,4 +37,4 @@ def test_it_installs_runs_resumes_and_reports(tmp_path: Path) -> None:
     assert list(problems(trajectory)) == []
     asked = [step["message"] for step in trajectory["steps"] if step["source"] == "user"]
     assert "nothing was changed" in asked[1], "a task left undone is a result, and no error of the run"
-    assert (len(asked), asked[2].endswith("And now the rest")) == (3, True)
+    assert (len(asked), asked[2].endswith("And now the rest")) == (4, True)

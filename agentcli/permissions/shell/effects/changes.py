@@ -17,6 +17,7 @@ from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.programs.option_grammar import Found, Shape, fit
 from agentcli.permissions.shell.syntax.file_names import meanings
 from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, Part
+from agentcli.system import probe
 
 _SED_SCRIPTS = "-nErsuiz -e:sed --expression=sed --in-place --quiet --silent --regexp-extended --sandbox --posix"
 _SED = "-nErsuiz --in-place --quiet --silent --regexp-extended --sandbox --posix"
@@ -157,7 +158,7 @@ def _from_commit(name: str, arguments: Sequence[str]) -> bool:
 
 def _replacing_problem(path: Path, workspace: Workspace) -> str:
     """Return why undo could not restore what git replaces at a path: in a folder, only files that it tracks."""
-    places = repository(path) if path.is_dir() else ()
+    places = repository(path) if probe.is_dir(path) else ()
     if not places or workspace.undo is None:
         return loss(path, workspace)
     try:

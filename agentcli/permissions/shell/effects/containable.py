@@ -348,7 +348,7 @@ def _problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspa
             # What `cp` copies it only reads.
             reads = fits_reading(words[0], words) or (words[0] == "cp" and word is not words[-1])
             value = word.partition("=")[2] if word.startswith("-") else word
-            if words[0] not in CHANGING and names_nothing(value):
+            if names_nothing(value) and not any(replaces(os.path.basename(named[0])) for named in runs(part)):
                 continue
             yield _word_problem(word, folders, workspace, reads=reads, named=names_only(words))
 
