@@ -259,7 +259,8 @@ class Ending(SessionPart):
 
     def _reasons(self, text: str) -> Iterator[Reason]:
         idle, task = self._able() and not self._denied(), self._task()
-        if self._alone and (self.deeds.acted or self.deeds.failed) and not self.deeds.changed:
+        failed = self.deeds.failed and self._core.checkpointer is not None
+        if self._alone and (self.deeds.acted or failed) and not self.deeds.changed:
             self.deeds.changed = self._changed_files()
         yield from undone(text, self.deeds, task, idle=idle, alone=self._alone)
         if self._alone and self.deeds.changed:
