@@ -77,13 +77,13 @@ def claims(text: str) -> frozenset[Kind]:
 
 def checkers_claimed(text: str) -> frozenset[str]:
     """Return the checkers that a final message names where it claims their success."""
-    if not (named := _checkers().findall(text)):
+    if not _checkers().search(text):
         return frozenset()
     found, spoken = set[str](), spoken_in(text)
     for clause in _clauses(text, spoken):
         if (own := _checkers().findall(clause)) and set(_claimed(clause, runs_in(clause), spoken)) & {"tests", "lint"}:
             found |= {name.lower() for name in own}
-    return frozenset(found) if named else frozenset()
+    return frozenset(found)
 
 
 @cache

@@ -94,14 +94,13 @@ class Reason:
     confirmed: bool = False
     """True if the model may settle it by `ANSWERED`."""
     once: bool = False
-    """True if it reminds once in a turn. It then counts against the end only until a call succeeds."""
+    """True if it reminds once in a turn, as every reason without `undone` does. It then counts against the end only until a call succeeds."""
 
 
-_ANNOUNCED = Reason(ANNOUNCED, "the model announced a step and did not take it", STOPPED_SHORT)
+_NOT_TAKEN = "the model announced a step and did not take it"
+_ANNOUNCED = Reason(ANNOUNCED, _NOT_TAKEN, STOPPED_SHORT)
 _WRITTEN_CALL = Reason(WRITTEN_CALL, "the model wrote a call as text, which nothing runs", STOPPED_SHORT)
-_ANNOUNCED_OR_SAID = Reason(
-    ANNOUNCED_OR_SAID, "the model announced a step and did not take it", STOPPED_SHORT, confirmed=True
-)
+_ANNOUNCED_OR_SAID = Reason(ANNOUNCED_OR_SAID, _NOT_TAKEN, STOPPED_SHORT, confirmed=True)
 """What reads like an announcement, in a turn that changed nothing: it may be an explanation."""
 _LONE = Reason(WRITTEN_CALL, notice=STOPPED_SHORT)
 """A reply that is only a command: it may be the answer."""
@@ -109,9 +108,9 @@ _LEFT = Reason(
     LEFT, "its last message asks something or lists what is left, and nobody answers", confirmed=True, once=True
 )
 """A question or an open list after work: it may be an offer."""
-_OFFERED = Reason(LEFT, confirmed=True, once=True)
+_OFFERED = Reason(LEFT, confirmed=True)
 """A question after work that a check or the list of tasks shows to be done. If repeated, it is an offer."""
-_FAILED = Reason(FAILED, confirmed=True, once=True)
+_FAILED = Reason(FAILED, confirmed=True)
 """A failed command after work. If the message is repeated, the failure does not matter."""
 _CUT_SHORT = Reason(CUT_SHORT, "its last message ends within a block of code", confirmed=True)
 _NOTHING_DONE = Reason(
@@ -279,7 +278,7 @@ class Ending(SessionPart):
         elif self.deeds.failed:
             yield _FAILED
         elif files := self._untouched(text, task):
-            yield Reason(UNTOUCHED.format(files=files), key="untouched", confirmed=True, once=True)
+            yield Reason(UNTOUCHED.format(files=files), key="untouched", confirmed=True)
 
     def _list_is_done(self) -> bool:
         items = self._journal.history.todo

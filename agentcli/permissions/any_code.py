@@ -302,10 +302,14 @@ class _Judge:
 
     def _is_plain(self, word: str) -> bool:
         """Return True if a word stands so in the line, or the shell does not take it apart."""
-        written = {piece.text for part in self.line.parts for piece in part.words if piece.known}
-        written -= set(_values_in(self.line.text))
-        known = UNKNOWN not in word and BELOW not in word
-        return known and (word in written or bool(_PLAIN.fullmatch(word)) or self._quotes)
+        if UNKNOWN in word or BELOW in word:
+            return False
+        return bool(_PLAIN.fullmatch(word)) or word in self._written() or self._quotes
+
+    def _written(self) -> set[str]:
+        """Return the words that stand so in the line, and are the value of none of its variables."""
+        known = {piece.text for part in self.line.parts for piece in part.words if piece.known}
+        return known.difference(_values_in(self.line.text))
 
     @property
     def _quotes(self) -> bool:

@@ -22,7 +22,7 @@ from agentcli.permissions.shell.effects.elsewhere import PROGRAMS
 from agentcli.permissions.shell.effects.git_repositories import RECORDING
 from agentcli.permissions.shell.effects.pushing import why_published
 from agentcli.permissions.shell.effects.taking import line_makes_no_links
-from agentcli.permissions.shell.programs.known_programs import SHELLS, limited, word_set
+from agentcli.permissions.shell.programs.known_programs import SHELLS, limited_program, word_set
 from agentcli.permissions.shell.programs.option_grammar import fit
 from agentcli.permissions.shell.syntax.parse import Piece, below, contents, parse, parse_word, parser, plain_git, runs
 from agentcli.permissions.shell.syntax.written_out import constants
@@ -180,7 +180,7 @@ def _program(node: Node) -> str:
     if node.type != "command" or node.child_by_field_name("name") is None:
         return ""
     words = [_written(child) for child in node.named_children if child.type != "variable_assignment"]
-    return limited(words)[0].rpartition("/")[2]
+    return limited_program(words)
 
 
 def _written(node: Node) -> str:

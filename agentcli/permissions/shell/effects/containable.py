@@ -348,7 +348,7 @@ def _problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspa
             # What `cp` copies it only reads.
             reads = fits_reading(words[0], words) or (words[0] == "cp" and word is not words[-1])
             value = word.partition("=")[2] if word.startswith("-") else word
-            if names_nothing(value) and not any(replaces(os.path.basename(named[0])) for named in runs(part)):
+            if _leads_nowhere(value) and not any(replaces(os.path.basename(named[0])) for named in runs(part)):
                 continue
             yield _word_problem(word, folders, workspace, reads=reads, named=names_only(words))
 
@@ -491,12 +491,12 @@ def _name_problem(name: str, folders: Sequence[Path], workspace: Workspace) -> s
     installed = all(one.verdict == "outside" and one.path and is_installed(one.path, workspace) for one in found)
     return (
         ""
-        if installed or names_nothing(name) or not _outside(name, folders, workspace)
+        if installed or _leads_nowhere(name) or not _outside(name, folders, workspace)
         else f"{name} lies outside the workspace"
     )
 
 
-def names_nothing(word: str) -> bool:
+def _leads_nowhere(word: str) -> bool:
     """Return True if a word looks like a path whose first folder below the root does not exist.
 
     It is a route, a label or a command of another program. Nothing can be read or written there.

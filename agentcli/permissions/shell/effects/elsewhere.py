@@ -21,7 +21,7 @@ from agentcli.permissions.shell.effects.taking import makes_no_links, takes_own
 from agentcli.permissions.shell.programs.administration import BY_NUMBER, ends_listed, name_ended, numbers_ended
 from agentcli.permissions.shell.programs.client_verbs import reads_with
 from agentcli.permissions.shell.programs.forge import REVIEW_THREADS, files_told, forge_host, writes_forge
-from agentcli.permissions.shell.programs.known_programs import CLIENTS, limited, word_set
+from agentcli.permissions.shell.programs.known_programs import CLIENTS, limited, limited_program, word_set
 from agentcli.permissions.shell.programs.services import reads_here
 from agentcli.permissions.shell.syntax.file_names import meanings
 from agentcli.permissions.shell.syntax.parse import Command, Part
@@ -105,7 +105,7 @@ def mentions(parts: Sequence[Part]) -> bool:
 
 def acts_by_name(words: Sequence[str]) -> bool:
     """Return True if a command's program, behind `timeout` and the like, is one of `PROGRAMS`."""
-    return limited(words)[0].rpartition("/")[2] in PROGRAMS
+    return limited_program(words) in PROGRAMS
 
 
 def answer_to(command: Command, folders: tuple[Path, ...], workspace: Workspace, reader: Reader) -> Elsewhere | None:

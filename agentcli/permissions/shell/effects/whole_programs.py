@@ -28,6 +28,7 @@ from agentcli.permissions.shell.effects.starting import starts_another
 from agentcli.permissions.shell.programs.administration import RIGHTS, administers
 from agentcli.permissions.shell.programs.known_programs import (
     BUILTINS,
+    CLIENTS,
     EVALUATING,
     FETCHING,
     MARKS,
@@ -248,8 +249,8 @@ def _service(words: Sequence[str]) -> Whole | None:
     return None if any(map(_REMOVING.fullmatch, words[1:])) else Whole(f"{words[0]} {verb} *", exact=True)
 
 
-_SERVICES = word_set("hub aws gcloud az doctl heroku vercel netlify fly kubectl helm terraform twine")
 _FORGES = word_set("gh glab")
+_SERVICES = (CLIENTS - _FORGES) | word_set("terraform twine")
 _ENGINES = word_set("docker podman")
 _ACCOUNT = word_set("auth secret variable ssh-key gpg-key config alias extension codespace api")
 """Nouns of a forge's client that are about keys, or start programs."""

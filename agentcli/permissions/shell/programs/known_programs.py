@@ -83,6 +83,11 @@ def limited(words: Sequence[str]) -> Sequence[str]:
     return words
 
 
+def limited_program(words: Sequence[str]) -> str:
+    """Return the program of a command without folders, behind the wrappers that `limited` leaves out."""
+    return limited(words)[0].rpartition("/")[2]
+
+
 MARKS = {
     "find": word_set("-exec -execdir -ok -okdir"),
     "fd": word_set("-x -X --exec --exec-batch"),
