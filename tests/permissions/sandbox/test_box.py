@@ -46,7 +46,8 @@ def test_a_script_sees_a_file_of_the_home_folder_only_if_a_rule_shows_it(program
     assert "notes.txt is hidden from commands that do not name it" in unseen
     rule = ("--allow", f"read({notes})")
     shown = auto(program, f"cat {notes}", script, more=rule)
-    assert [NOTES in result["output"] for result in shown.of("tool_result")] == [True] * 2
+    outputs = [result["output"] for result in shown.of("tool_result")]
+    assert [NOTES in output for output in outputs] == [True] * 2, outputs
 
 
 def test_what_a_command_made_of_protected_files_is_set_aside_before_the_next_one(program: Program) -> None:
