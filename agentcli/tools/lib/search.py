@@ -26,7 +26,10 @@ from agentcli.tools.lib.openat import DirHandle
 _BATCH = 60_000
 """Maximum bytes of file names for one run of ripgrep: well below every system's limit."""
 _LONGEST = 1 << 20
-"""Maximum bytes of a line that the Python search reads; the rest of the line is skipped."""
+"""Maximum length of a line in a result.
+
+In a file above `_WHOLE`, the rest of a longer line is not searched.
+"""
 _HEAD = 8_000
 """Bytes of a file that decide whether it is text or binary."""
 _HELD = 100
@@ -291,16 +294,18 @@ def _matching(name: str, texts: Iterable[str], regex: re.Pattern[str], wanted: W
     waiting: list[Line] = []
     after = 0
     for number, text in enumerate(texts, 1):
-        if regex.search(text):
+        matches = regex.search(text) is not None
+        line = Line(name, number, text[:_LONGEST], matches)
+        if matches:
             yield from waiting
             waiting.clear()
             after = wanted.after
-            yield Line(name, number, text, True)
+            yield line
         elif after:
             after -= 1
-            yield Line(name, number, text, False)
+            yield line
         elif wanted.before:
-            waiting = [*waiting, Line(name, number, text, False)][-wanted.before :]
+            waiting = [*waiting, line][-wanted.before :]
 
 
 def _lines_in(fd: int) -> Iterator[str]:
@@ -316,4 +321,4 @@ def _lines_in(fd: int) -> Iterator[str]:
         else:
             stream.seek(len(encoding.bom))
             rows = (line.decode(encoding.name, "replace") for line in bounded_lines(stream))
-        yield from (line[:_LONGEST].removesuffix("\r") for line in rows)
+        yield from (line.removesuffix("\r") for line in rows)
