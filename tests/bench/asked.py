@@ -5,7 +5,7 @@ network or folders outside the session's own: for mode auto with a person who al
 each question (first), and with one who takes the widest "always" that is offered, which lasts for the session's project (answered);
 and so for mode ask, with a sandbox and without one (bare). A first answer is what the dialog shows first: it adds a folder or rules to
 the session if the question offers that; else it allows once. It ends with the session. As in a live session, a host behind the proxy is asked about
-once a session. The branch is the recorded one. A folder elsewhere in which commands call git is a repository on its main branch.
+once a session. The branch is the recorded one, or the one to which a command switched. A folder elsewhere in which commands call git is a repository on its main branch.
 Reasons are printed of the tuning half only, so that the other stays unseen.
 """
 
@@ -144,6 +144,19 @@ class Place:
         return text
 
 
+_WORKTREE = re.compile(
+    r"(?P<home>/[^/]+/[^/]+)/\.codex/worktrees/[^/]+/(?P<name>[^/]+)$"
+    r"|(?P<herd>/.+/\.herdr/worktrees/[^/]+)/[^/]+$|(?P<top>/.+)/(?:\.claude/worktrees|\.worktrees)/[^/]+$"
+)
+"""Folders that agents name after the repository whose worktrees they are."""
+
+
+def project_of(folder: str) -> str:
+    """Return what names the project of a folder: its worktrees share the rules that are saved for it."""
+    found = _WORKTREE.match(folder)
+    return folder if found is None else found["herd"] or found["top"] or f"{found['home']}/{found['name']}"
+
+
 def place_of(top: Path, session: Transcript) -> Place:
     """The place of a session below a temporary folder."""
     home = _HOMES.match(session.folder)
@@ -280,7 +293,7 @@ def measured(sessions: Iterable[Transcript], most: int = 0) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="asked-", dir="/var/tmp") as folder:
         for session in sessions:
             # The same for all sessions of a project: saved rules name paths.
-            name = hashlib.sha256(session.folder.encode()).hexdigest()[:8]
+            name = hashlib.sha256(project_of(session.folder).encode()).hexdigest()[:8]
             place = place_of(Path(os.path.realpath(folder), name), session)
             os.environ["HOME"] = str(place.home_here)
             run = _Run(place, workspace_in(place, session), set())
@@ -306,10 +319,15 @@ class _Run:
     added: defaultdict[tuple[str, bool], list[Path]] = field(default_factory=lambda: defaultdict(list))
     """Folders that answers have added to the session's workspace, by mode and whether there is a sandbox."""
 
+    @property
+    def project(self) -> str:
+        return project_of(self.place.folder)
+
 
 def _count(recorded: Recorded, run: _Run, outcome: Outcome, kept: dict[tuple[str, str, bool], Rules]) -> None:
     command, here = placed(recorded, run.place, run.workspace)
-    (run.place.work / ".git/HEAD").write_text(f"ref: refs/heads/{recorded.branch or 'main'}\n")
+    head = "0" * 40 if recorded.branch == "HEAD" else f"ref: refs/heads/{recorded.branch or 'main'}"
+    (run.place.work / ".git/HEAD").write_text(f"{head}\n")
     tally = outcome.models[recorded.model or "unknown"]
     tally.of += 1
     given = re.sub(rf"{re.escape(str(run.place.work))}(?![\w.@-])", ".", command).replace(str(run.place.home_here), "~")
@@ -370,7 +388,7 @@ def _asked(
 
     Keep what a person answers who takes the widest offer: a folder for the session, or rules for the project.
     """
-    rules, added = kept[run.place.folder, mode, here.sandboxed], run.added[mode, here.sandboxed]
+    rules, added = kept[run.project, mode, here.sandboxed], run.added[mode, here.sandboxed]
     here = replace(here, shown=lambda home=here.home: paths_shown(rules.allow, home), added=lambda: added)
     ask = decided(command, rules, mode, here)
     if ask.decision == "allow":
@@ -382,7 +400,7 @@ def _asked(
     programs = () if boxes or ask.grants() else ask.programs()
     widest = ask.grants() or ((boxes,) if boxes else ask.prefixes or ((ask.always,) if ask.always else (ask.session,)))
     fresh = proposed_rules(filter(None, programs or widest), whole=bool(programs))
-    kept[run.place.folder, mode, here.sandboxed] = rules + Rules(tuple(set(fresh.allow) - set(rules.allow)))
+    kept[run.project, mode, here.sandboxed] = rules + Rules(tuple(set(fresh.allow) - set(rules.allow)))
     return f"{'' if boxes or programs or ask.prefixes else 'NO PREFIX '}{ask.why}"
 
 

@@ -31,12 +31,13 @@ _FILE_KEYS = ("file_path", "filePath", "path", "notebook_path")
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One command as a model gave it, the model, the folder in which it ran, and the git branch there if it is recorded."""
+    """One command as a model gave it, the model, and the folder in which it ran."""
 
     command: str
     model: str
     folder: str
     branch: str = ""
+    """The git branch there, `HEAD` if none is checked out; empty if nothing tells."""
 
 
 @dataclass(slots=True)
@@ -68,9 +69,10 @@ def _read(file: Path) -> Transcript:
     found = Transcript(file.stem)
     seen: set[str] = set()
     model = branch = ""
+    known = {"main", "master"}
     for entry in _entries(file.read_text(encoding="utf-8", errors="replace")):
         model = _model(entry) or model
-        branch = str(entry.get("gitBranch") or branch)
+        branch = _branch(entry) or branch
         folder = _folder(entry)
         found.folder = found.folder or folder
         if folder and (entry.get("cwd") or entry.get("type") in ("turn_context", "session_meta")):
@@ -84,6 +86,8 @@ def _read(file: Path) -> Transcript:
                 if command:
                     where = os.path.join(folder or found.folder, place) if place else folder
                     found.commands.append(Recorded(command, model, where or found.folder, branch))
+                    known |= {branch, named := _switched(command, known)}
+                    branch = named or branch
             else:
                 found.files.update({given[key]: None for key in _FILE_KEYS if isinstance(given.get(key), str)})
     return found
@@ -117,6 +121,24 @@ def _model(entry: Mapping[str, Any]) -> str:
                 if isinstance(name := place.get(key), str) and name and not name.startswith("<"):
                     return name
     return ""
+
+
+def _branch(entry: Mapping[str, Any]) -> str:
+    """Return the branch that an entry records, or that Codex found as a session began."""
+    payload = entry.get("payload")
+    if entry.get("type") == "session_meta" and isinstance(payload, dict) and isinstance(payload.get("git"), dict):
+        return str(payload["git"].get("branch") or "HEAD")
+    return str(entry.get("gitBranch") or "")
+
+
+_SWITCH = re.compile(r"(?:^|[;&\n])\s*git (?:switch|checkout) (?:(-[cCbB]|--create|--detach) )?([\w./-]+)(?=\s|$)")
+
+
+def _switched(command: str, known: set[str]) -> str:
+    """Return the branch that a command makes or, if it is a `known` one, switches to; empty if it stays."""
+    found = [] if re.search(r"\bcd\s|mktemp", command) else _SWITCH.findall(command)
+    names = ["HEAD" if how == "--detach" else name for how, name in found if how or name in known]
+    return names[-1] if names else ""
 
 
 def _folder(entry: Mapping[str, Any]) -> str:
