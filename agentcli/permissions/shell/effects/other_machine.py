@@ -16,13 +16,22 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.exposed import names_private
 from agentcli.permissions.paths import PRIVATE_IN_HOME, canonical, could_name_protected, names_protected
 from agentcli.permissions.shell.effects.searches import search_of
+from agentcli.permissions.shell.effects.unrolled import plain_lines
 from agentcli.permissions.shell.programs.git_table import GIT_READERS, shows_text
-from agentcli.permissions.shell.programs.known_programs import limited
+from agentcli.permissions.shell.programs.known_programs import limited, word_set
 from agentcli.permissions.shell.programs.option_grammar import Found, Shape, fit
-from agentcli.permissions.shell.programs.readers import PATHS, READERS, SEARCHING, find_reads, shows_no_content
+from agentcli.permissions.shell.programs.readers import (
+    BRACKETS,
+    PATHS,
+    READERS,
+    SEARCHING,
+    find_reads,
+    shows_no_content,
+)
 from agentcli.permissions.shell.programs.services import reads_service
 from agentcli.permissions.shell.syntax.parse import PLACE, UNKNOWN, Command
 from agentcli.permissions.shell.syntax.strict import NotPlain, read_plain
+from agentcli.permissions.shell.syntax.written_out import with_home
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,15 +208,19 @@ def only_reads_there(text: str) -> str:
     return _line_problem(text, "")
 
 
+_HOME_THERE = "/home/unknown"
+"""The home folder of a person on another machine."""
 _ROUNDS = 50
 """Maximum rounds of a loop that are judged one by one."""
 
 
 def _line_problem(text: str, folder: str) -> str:
     """Return why a command line may do more than read there in a folder; an empty one is not known."""
+    text = with_home(text, _HOME_THERE)
     commands = read_plain(text)
     if isinstance(commands, NotPlain):
-        return commands.why
+        lines = plain_lines(text, ())
+        return next(filter(None, (_line_problem(line, folder) for line in lines)), "" if lines else commands.why)
     for command in commands:
         if why := next(filter(None, (_problem(each, folder) for each in _rounds(command))), ""):
             return why
@@ -236,6 +249,8 @@ def _problem(command: Command, folder: str) -> str:
     if not command.bare or command.loop or not words:
         return f"{command.words[0]} is not known"
     name, arguments = words[0], list(words[1:])
+    if name in BRACKETS and arguments[-1:] == [BRACKETS[name]]:
+        name, arguments = "test", arguments[:-1]
     if reads_service(words):
         return ""
     if name in ("bash", "sh", "zsh") and len(arguments) > 1 and arguments[:-1] in _GIVEN_TEXT:
@@ -351,8 +366,18 @@ def secret_there(path: str, *, names_only: bool) -> str:
     return ""
 
 
+_ONLY_NAMES = {
+    "rg": ("-l", "-c", "-q"),
+    "diff": ("-q",),
+    **dict.fromkeys(word_set("grep egrep fgrep"), ("-l", "-L", "-c", "-q")),
+}
+"""Options with which a search shows no text of the files."""
+
+
 def _recursive_problem(name: str, found: Found) -> str:
     tops = [value for kind, value in found if kind == "path"]
+    if any(("option", option) in found for option in _ONLY_NAMES.get(name, ())):
+        return ""
     if tops and all(top.startswith(_READABLE_TREES) and ".." not in top for top in tops):
         return ""
     return f"{name} may show any file of a folder there"

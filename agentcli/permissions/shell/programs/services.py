@@ -11,6 +11,11 @@ from agentcli.permissions.shell.programs.option_grammar import Shape, fit
 
 _LOGS = "-t -n:number --tail=word --since=text --until=text --timestamps --no-color --no-log-prefix --details"
 _UNITS = "--user -al -n:number -t:word --no-pager --all --lines=number --plain --full --type=word --state=word --no-legend --quiet --failed --output=word"
+_JOBS = (
+    "-hlaNeRXPn -u:text -p:text -j:text -t:text -A:text -S:text -E:text -w:text -o:text -O:text --me --noheader --long --all --user=text "
+    "--partition=text --jobs=text --job=text --states=text --state=text --format=text --Format=text --starttime=text --endtime=text --name=text "
+    "--allocations --parsable --parsable2 --nodes=text --start --array --brief"
+)
 _READING: dict[str, tuple[Shape, ...]] = {
     "systemctl": (
         Shape(_UNITS, "=status|is-active|is-enabled|is-failed|list-units|list-timers|list-unit-files|list-sockets text*"),
@@ -24,6 +29,8 @@ _READING: dict[str, tuple[Shape, ...]] = {
     "service": (Shape("", "word =status"),),
     "nginx": (Shape("-tTvV", needs="-t -T -v -V"),),
     "redis-cli": (Shape("", "=ping"),),
+    # Jobs and nodes of Slurm; `sacct -B` would show scripts of jobs.
+    **dict.fromkeys(("squeue", "sinfo", "sacct", "sstat", "sprio"), (Shape(_JOBS),)),
     "pg_isready": (Shape("-q -h:text -p:number -U:text -d:text -t:number"),),
 }  # fmt: skip
 _DOCKER = (
