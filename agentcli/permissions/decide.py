@@ -298,7 +298,7 @@ def _by_mode(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
         return Decision("allow", f"mode {mode}", "edits inside the workspace are free")
     boxes = workspace.sandboxed or workspace.gated
     if mode == "auto" and boxes and nature.line is not None and nature.line.elsewhere.runs:
-        return Decision("allow", "mode auto", "it only reads, pushes your branch, or sets a name in git")
+        return Decision("allow", "mode auto", "it only reads, pushes your branch, or adds a name or folder in git")
     if mode == "auto" and workspace.sandboxed and nature.line is not None:
         contained = nature.line.contained
         if contained.reads:
@@ -324,7 +324,9 @@ def _by_sandbox_rule(nature: CallFacts, line: CommandLine, mode: Mode) -> Decisi
         contained = line.contained if every else line.alone
         if every and line.elsewhere.runs:
             return Decision(
-                "allow", f"allow {boxed}", "it only reads, pushes your branch, or sets a name in git, as in mode auto"
+                "allow",
+                f"allow {boxed}",
+                "it only reads, pushes your branch, or adds a name or folder in git, as in mode auto",
             )
         if every and contained.reads:
             return Decision("allow", "read-only", ONLY_READS)

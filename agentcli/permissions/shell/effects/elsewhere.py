@@ -1,6 +1,6 @@
 """Lines that act outside the sandbox without a question.
 
-Each command only reads, here or on another machine, pushes the current branch, or sets a name in git.
+Each command only reads, here or on another machine. Others push the current branch, or add a name or folder in git.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import BY_SSH, IN_CONTAINER, NETWORK, OWN_PROJECT, READING_WITH, exact, kind_of_place
 from agentcli.permissions.shell.effects.containers import in_container
-from agentcli.permissions.shell.effects.git_repositories import names_itself
+from agentcli.permissions.shell.effects.git_repositories import adds_worktree, names_itself
 from agentcli.permissions.shell.effects.network_use import hosts_read
 from agentcli.permissions.shell.effects.other_machine import Visit, visit
 from agentcli.permissions.shell.effects.pushing import push_of
-from agentcli.permissions.shell.effects.taking import makes_no_links, takes_own
+from agentcli.permissions.shell.effects.taking import makes_no_links, may_be_made, takes_own
 from agentcli.permissions.shell.programs.administration import BY_NUMBER, ends_listed, name_ended, numbers_ended
 from agentcli.permissions.shell.programs.client_verbs import reads_with
 from agentcli.permissions.shell.programs.forge import REVIEW_THREADS, files_told, forge_host, writes_forge
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from agentcli.permissions.shell.effects.reading import Reader, Reading
 
 PROGRAMS = CLIENTS | word_set(
-    "ssh nc ncat curl ping git docker podman tmux systemctl pg_isready kill pkill killall xargs"
+    "ssh scp nc ncat curl ping git docker podman tmux systemctl pg_isready kill pkill killall xargs"
 )
 """Programs with commands that may run so."""
 
@@ -40,7 +40,7 @@ class Elsewhere:
     """Verdict on a line as it would run outside the sandbox."""
 
     acts: bool = False
-    """True if a command of it reads from another machine, pushes, or sets a name in git."""
+    """True if a command of it reads from another machine, pushes, or adds a name or a folder in git."""
     why: str = ""
     """Reason to ask about such a command."""
     others: bool = False
@@ -128,7 +128,8 @@ def answer_to(command: Command, folders: tuple[Path, ...], workspace: Workspace,
         if (pattern := writes_forge(plain.words)) and takes_own(plain, folders, workspace):
             return Elsewhere(True, pushes=(pattern,), takes=bool(files_told(plain.words)))
     found = _visit(plain, folders, workspace)
-    if found and found.host and not found.why:
+    # A file that comes from there is a change here, which an answer about the host does not allow.
+    if found and found.host and not found.why and plain.words[0] != "scp":
         return Elsewhere(True, hosts=(found.host,), takes=found.takes)
     hosts = hosts_read(plain.words)
     return Elsewhere(True, hosts=tuple(sorted(hosts))) if hosts else None
@@ -181,6 +182,8 @@ def _action(command: Command, folders: tuple[Path, ...], workspace: Workspace, r
             return Elsewhere(acts=True)
         return Elsewhere(True, "tmux shows what is on your terminals", pushes=(_SCREENS,))
     if name == "git":
+        if adds_worktree(command.words, folders, workspace):
+            return Elsewhere(acts=True, takes=True)
         names = names_itself(command.words, folders, workspace)
         return Elsewhere(acts=True) if names else _push(command, folders, workspace)
     if name in ("kill", "pkill", "killall"):
@@ -198,13 +201,15 @@ def _action(command: Command, folders: tuple[Path, ...], workspace: Workspace, r
 
 def _visit(command: Command, folders: tuple[Path, ...], workspace: Workspace) -> Visit | None:
     """Return the visit of a command to another place, with its host as rules name it."""
-    found = visit(command, workspace.home)
+    found = visit(
+        command, workspace.home, lambda path, name: all(may_be_made(path, name, at, workspace) for at in folders)
+    )
     if found is None and (client := reads_with(command.words)):
         known = not any(workspace.git(folder).danger for folder in folders)
         return Visit(f"{READING_WITH}{client}") if known else None
     if found is None:
         return in_container(command.words, folders, workspace)
-    by_ssh = command.words[0] == "ssh" and found.host
+    by_ssh = command.words[0] in ("ssh", "scp") and found.host
     return replace(found, host=f"{BY_SSH}{found.host}") if by_ssh else found
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentcli.permissions.paths import Workspace, repositories, resolved
+from agentcli.permissions.paths import Workspace, judge_path, repositories, resolved
 from agentcli.permissions.shell.effects.changes import stays_inside
 from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.programs.option_grammar import Shape, fit
@@ -177,6 +177,32 @@ def names_itself(words: Sequence[str], folders: Sequence[Path], workspace: Works
     tops = [next((top for top in (at, *at.parents) if probe.exists(top / ".git")), None) for at in places]
     own = repositories(workspace)
     return all(top is not None and top in own and not workspace.git(top).danger for top in tops)
+
+
+_WORKTREE = Shape("-q -b:branch --quiet --detach -d --track --no-track", "path rev?")
+
+
+def adds_worktree(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> bool:
+    """Return True if git checks out a branch into a new folder of the workspace without starting a program."""
+    placed = git_placed(words, folders)
+    if placed is None or placed[0][1:3] != ("worktree", "add"):
+        return False
+    fitting = fit((_WORKTREE,), placed[0][3:])
+    if isinstance(fitting, str) or any(UNKNOWN in word for word in words):
+        return False
+    path = next(value for kind, value in fitting[1] if kind == "path")
+    return all(
+        _is_new_folder(path, folder, workspace) and not repository_problem(folder, workspace, "checkout")
+        for folder in placed[1]
+    )
+
+
+def _is_new_folder(path: str, folder: Path, workspace: Workspace) -> bool:
+    """Return True if a path of the workspace is free to write, does not exist, and contains no link."""
+    there = Path(os.path.normpath(folder / path))
+    above = next(one for one in there.parents if os.path.lexists(one))
+    free = judge_path(path, workspace, write=True, cwd=folder).verdict == "free"
+    return free and not os.path.lexists(there) and ".." not in Path(path).parts and resolved(above) == above
 
 
 _KEPT = re.compile(r"(?:user|color|advice)\.|core\.(?:quotepath|abbrev)=", re.IGNORECASE)

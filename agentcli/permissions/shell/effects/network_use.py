@@ -84,6 +84,8 @@ publish unpublish login logout adduser whoami owner access dist-tag token team p
 signin signout hook profile org hex.publish cert owners
 """)
 """Subcommands that tell a server something, or act on it in the person's name."""
+_LISTING = word_set("owner access dist-tag team")
+"""Such subcommands that have a list: `npm owner ls`."""
 _CURL = re.compile(r"-[sSfLkOJIiv#gN46]+|--(?:silent|show-error|fail|fail-with-body|location|remote-name|remote-header-name|head|include|compressed|progress-bar|no-progress-meter|globoff|ipv4|http1\.1)|--(?:retry|max-time|connect-timeout|max-redirs)=?\d*|-[mo]|--output|\d+")  # fmt: skip
 _WGET = re.compile(
     r"-[qcNSOP46]+|-nv|-nc|--(?:quiet|no-verbose|continue|timestamping|no-clobber|spider)|--(?:tries|timeout)=\d+|-[tT]|\d+"
@@ -190,4 +192,5 @@ def only_fetches(words: Sequence[str]) -> bool:
             or (before in ("-o", "--output", "-O", "-P") and ("/" not in word[:1] or word == os.devnull))
             for before, word in zip(("", *arguments), arguments, strict=False)
         )
-    return _TELLING.isdisjoint(arguments)
+    lists = arguments[:1] and arguments[0] in _LISTING and arguments[1:2] and arguments[1].startswith("ls")
+    return _TELLING.isdisjoint(arguments[1:] if lists else arguments)

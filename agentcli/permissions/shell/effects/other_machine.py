@@ -9,7 +9,7 @@ import fnmatch
 import ipaddress
 import re
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import PurePath, PurePosixPath
 
 from agentcli.core.dataclass import dataclass, replace
@@ -43,15 +43,16 @@ class Visit:
     why: str = ""
     """Reason to ask although its host is allowed; empty if it only reads there."""
     takes: bool = False
-    """True if it takes a file of the workspace there."""
+    """True if it takes a file of the workspace there, or puts one here."""
     text: str | None = None
     """The command line that a shell runs there; None if it is none."""
 
 
-def visit(command: Command, home: PurePath) -> Visit | None:
+def visit(command: Command, home: PurePath, makes: Callable[[str, str], bool] | None = None) -> Visit | None:
     """Return what a command does on another machine; None if it is none that is known here.
 
-    `home` is the person's home folder, whose `.ssh` contains their keys.
+    `home` is the person's home folder, whose `.ssh` contains their keys. `makes` returns True if a file of that name may
+    be put at a path here.
     """
     match command.words[0]:
         case "ssh":
@@ -60,6 +61,8 @@ def visit(command: Command, home: PurePath) -> Visit | None:
             return _probe(command.words)
         case "curl":
             return _request(command.words)
+        case "scp" if makes is not None:
+            return _fetched(command.words, home, makes)
         case _:
             return None
 
@@ -95,6 +98,22 @@ def _ssh(command: Command, home: PurePath) -> Visit:
         return Visit(why=problem)
     text = " ".join(words)
     return Visit(host, only_reads_there(text), text=text) if words else Visit(host, "it has no command")
+
+
+def _fetched(words: Sequence[str], home: PurePath, makes: Callable[[str, str], bool]) -> Visit | None:
+    """Return the visit of `scp` that fetches one file; None for any other."""
+    flags = [word for word in words[1:] if re.fullmatch("-[qpCv46]+", word)]
+    named, problem = _after_options([word for word in words[1:] if word not in flags], home)
+    if problem or len(named) != 2 or any(UNKNOWN in word for word in words):
+        return None
+    there, here = named
+    place, colon, path = there.partition(":")
+    user, at, name = place.rpartition("@")
+    host = machine(name)
+    plain = colon and ":" not in here and re.fullmatch(r"[\w./~+@%=,-]*[\w.+@%=,-]", path)
+    if not host or not plain or (at and not _USER.fullmatch(user)) or not makes(here, path.rpartition("/")[2]):
+        return None
+    return Visit(host, secret_there(path, names_only=False), takes=True)
 
 
 def _after_options(words: Sequence[str], home: PurePath) -> tuple[list[str], str]:
@@ -177,16 +196,28 @@ _CURL = re.compile(
 )
 _WITH_NUMBER = frozenset({"-m", "--max-time", "--connect-timeout", "--retry"})
 _ADDRESS = re.compile(r"http://([\d.]+)(?::\d{1,5})?(?:/[\w.~%!$&()*+,;=:@/?-]*)?")
+_PUBLIC_ADDRESS = re.compile(r"https://(\w[\w.-]*)(?::443)?(?:/[\w.~%!$&()*+,;=:@/?-]*)?")
+_GIVEN = frozenset({"-d", "--data", "--data-raw", "--data-binary", "--json", "-H", "--header", "-X", "--request"})
+"""Options of curl with a text to send."""
 
 
 def _request(words: Sequence[str]) -> Visit | None:
-    """Return the visit of a plain request to an address of a private network, which the proxy does not forward."""
+    """Return the visit of a plain request to an address of a private network, which the proxy does not forward.
+
+    A text of the line itself may also go to one public host.
+    """
     hosts: list[str] = []
+    sends = False
     waiting = list(reversed(words[1:]))
     while waiting:
         word = waiting.pop()
         if found := _ADDRESS.fullmatch(word):
             hosts.append(private_address(found[1]))
+        elif found := _PUBLIC_ADDRESS.fullmatch(word):
+            hosts.append(_public(found[1]))
+        elif word in _GIVEN and waiting and _is_plain_text(word, waiting[-1]):
+            sends = sends or word not in ("-H", "--header")
+            waiting.pop()
         elif (
             (word in _WITH_NUMBER and waiting and waiting[-1].isdecimal())
             or (word == "-o" and waiting and waiting[-1] == "/dev/null")
@@ -200,7 +231,20 @@ def _request(words: Sequence[str]) -> Visit | None:
             waiting.pop()
         elif not _CURL.fullmatch(word):
             return None
-    return Visit(hosts[0]) if len(hosts) == 1 and hosts[0] else None
+    one = hosts[0] if len(hosts) == 1 else ""
+    return Visit(one) if one and sends != bool(private_address(one)) else None
+
+
+def _public(host: str) -> str:
+    """Return the name of a public host as rules write it; empty for a name of this network."""
+    return machine(host) if "." in host and not private_address(host) else ""
+
+
+def _is_plain_text(option: str, value: str) -> bool:
+    """Return True for a text of the line itself that curl sends: `@` would name a file."""
+    if option in ("-X", "--request"):
+        return value in ("POST", "GET")
+    return not value.startswith("@") and UNKNOWN not in value
 
 
 def only_reads_there(text: str) -> str:

@@ -36,6 +36,16 @@ _READING = (
     Shape(_CALLED, "=api call"),
     Shape(f"{_CALLED} -f:query -F:query --field=query --raw-field=query", "=api =graphql"),
 )
+_ASKED = Shape(f"{_CALLED} -f:said -F:said --field=said --raw-field=said", "=api call")
+"""A call with parameters, which only reads if its method is named."""
+
+
+def _reading(arguments: Sequence[str]) -> tuple[Shape, Found] | str:
+    """Return the shape of a command that only reads, with its values, or why it may do more."""
+    found = fit(_READING, arguments)
+    asked = fit((_ASKED,), arguments) if isinstance(found, str) else found
+    methods = {("option", "-X"), ("option", "--method")}
+    return asked if not isinstance(asked, str) and not methods.isdisjoint(asked[1]) else found
 
 
 _SAID = "-t:text --title=text -b:text --body=text -F:path --body-file=path -R:repo --repo=repo"
@@ -113,7 +123,7 @@ def files_told(words: Sequence[str]) -> tuple[str, ...]:
 
 def reads_forge(words: Sequence[str]) -> bool:
     """Return True if a command of `gh` only reads, from a host that the person has chosen."""
-    return words[0] == "gh" and not isinstance(fit(_READING, list(words[1:])), str)
+    return words[0] == "gh" and not isinstance(_reading(list(words[1:])), str)
 
 
 def reads_forge_with(arguments: Sequence[str], unknown: str) -> bool:
@@ -126,7 +136,7 @@ def reads_forge_with(arguments: Sequence[str], unknown: str) -> bool:
     called = arguments[:1] == ["api"]
     if called and any(word.startswith(unknown) for word in arguments):
         return False
-    fitting = fit(_READING, [word.replace(unknown, _SAMPLE) for word in arguments])
+    fitting = _reading([word.replace(unknown, _SAMPLE) for word in arguments])
     return not isinstance(fitting, str) and all(kind in _ANY_TEXT for kind, value in fitting[1] if _SAMPLE in value)
 
 
@@ -137,7 +147,7 @@ _ANY_TEXT = frozenset({"text", "word", "number", "repo", "call"})
 
 def forge_host(words: Sequence[str], folders: Sequence[Path], env: Mapping[str, str]) -> str:
     """Return the host that a reading command of `gh` asks; empty if its words and the repository leave it open."""
-    fitting = fit(_READING, list(words[1:]))
+    fitting = _reading(list(words[1:]))
     named = [value for kind, value in fitting[1] if kind == "repo"] if not isinstance(fitting, str) else []
     if env.get("GH_HOST") or any(value.count("/") > 1 for value in named):
         return host_name(env.get("GH_HOST") or named[0].partition("/")[0]) if len(named) < 2 else ""

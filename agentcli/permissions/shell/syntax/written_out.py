@@ -30,7 +30,9 @@ CHANGING = re.compile(rf"HOME|PWD|TMPDIR|{FINDING.pattern}")
 _PAGERS = re.compile(
     r"\A(?:\s*export (?:GH_PAGER|GIT_PAGER|PAGER|NO_COLOR|GH_NO_UPDATE_NOTIFIER)=(?:cat|1)?[ \t]*(?:;|&&|\n))+"
 )
-_PAGER_ONCE = re.compile(r"\A\s*(?:(?:GH_PAGER|GIT_PAGER|PAGER|NO_COLOR|GH_NO_UPDATE_NOTIFIER)=(?:cat|1)? +)+(?=[a-z])")
+_PAGER_ONCE = re.compile(
+    r"\A\s*(?:env +)?(?:(?:GH_PAGER|GIT_PAGER|PAGER|NO_COLOR|GH_NO_UPDATE_NOTIFIER)=(?:cat|1)? +)+(?=[a-z])"
+)
 """First settings of a line that only keep programs from paging and colours, as every command's environment does."""
 _HOME_FIRST = re.compile(r"(\A[ \t]*cd[ \t]+)~(?=[/ \t;&\n])")
 _VARIABLE = r"(?P<home>(?:\$HOME|\$\{HOME\})(?=/))"
