@@ -75,6 +75,8 @@ UNDONE = "The task is not done: {why}, also after a reminder. `agentcli resume` 
 MOST_REMINDERS = 3
 """Maximum reminders of one kind in a turn in which the model makes progress between them."""
 
+_NAME = r"(?<![\w./-])(?=[a-z]*[^\sa-z])[\w-]+(?![\w/-]|\.\w)"
+"""A word with another character than a small letter."""
 _LONE_COMMAND = r"(?s)\s*```(?:bash|sh|shell|console)\n(?:(?!```).)*```\s*"
 
 
@@ -110,8 +112,8 @@ _LEFT = Reason(
 """A question or an open list after work: it may be an offer."""
 _OFFERED = Reason(LEFT, confirmed=True)
 """A question after work that a check or the list of tasks shows to be done. If repeated, it is an offer."""
-_FAILED = Reason(FAILED, confirmed=True)
-"""A failed command after work. If the message is repeated, the failure does not matter."""
+_FAILED = Reason(FAILED, "its last command failed, and it did not go on", confirmed=True, once=True)
+"""A failed command after work."""
 _CUT_SHORT = Reason(CUT_SHORT, "its last message ends within a block of code", confirmed=True)
 _NOTHING_DONE = Reason(
     NOTHING_DONE,
@@ -257,7 +259,7 @@ class Ending(SessionPart):
         return not reason.once or (reason.key or reason.reminder) in self._pending
 
     def _reasons(self, text: str) -> Iterator[Reason]:
-        idle, task = self._able() and not self._denied(), self._task()
+        idle, task = self._able() and (self._alone or not self._denied()), self._task()
         failed = self.deeds.failed and self._core.checkpointer is not None
         if self._alone and (self.deeds.acted or failed) and not self.deeds.changed:
             self.deeds.changed = self._changed_files()
@@ -278,7 +280,8 @@ class Ending(SessionPart):
         elif self.deeds.failed:
             yield _FAILED
         elif files := self._untouched(text, task):
-            yield Reason(UNTOUCHED.format(files=files), key="untouched", confirmed=True)
+            why = f"it names {files}, which no call of the turn named or changed"
+            yield Reason(UNTOUCHED.format(files=files), why, key="untouched", confirmed=True, once=True)
 
     def _list_is_done(self) -> bool:
         items = self._journal.history.todo
@@ -287,7 +290,8 @@ class Ending(SessionPart):
     def _untouched(self, text: str, task: str) -> str:
         """Return the first file that a reply names, and that this turn neither changed nor named in a call.
 
-        It counts if the task names it, or if a changed file or folder has its ending. Without checkpoints return nothing.
+        It counts if the task names it, or if a changed file or folder has its ending. A task may leave out the ending
+        of a name that is no plain word, such as `README`. Without checkpoints return nothing.
         """
         checkpointer, entries = self._core.checkpointer, self._of_turn()
         if checkpointer is None or not entries:
@@ -296,10 +300,11 @@ class Ending(SessionPart):
         parts = [part for entry in entries if isinstance(entry.body, Message) for part in entry.body.parts]
         touched = "\n".join([*map(str, changed), *(str(part.input) for part in parts if isinstance(part, ToolCall))])
         endings = {PurePath(part).suffix for path in changed for part in path.parts}
-        asked = files_named(task)
-        for path in files_named(text):
-            if PurePath(path).name not in touched and (path in asked or PurePath(path).suffix in endings):
-                return path
+        asked = {*files_named(task), *re.findall(_NAME, task)}
+        for path in map(PurePath, files_named(text)):
+            names = {str(path), path.stem} if path.suffix.islower() else {str(path)}
+            if path.name not in touched and (path.suffix in endings or asked & names):
+                return str(path)
         return ""
 
     def _able(self) -> bool:

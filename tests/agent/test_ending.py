@@ -197,6 +197,8 @@ TITLES = {
     "a verb that no list names": ("tighten the cart module", "This is out of my reach here."),
     "a question before an order": ("Why is it doubled? Fix it.", "Because of the factor in line 2."),
     "a request in the form of a question": ("Can you tidy the cart?", "Yes: the factor goes, and a test comes."),
+    "a number": ("#31", "What is #31 about?"),
+    "a short one": ("Sécurise l'API", "Voici les mesures que je recommande. Dites-moi par laquelle commencer."),
     "a request in German": ("Kannst du den Warenkorb aufräumen?", "Ja, der Faktor stört."),
     "a question with what should be": ("why does ESC not empty the cart? should be working", "Set a `tabIndex`."),
     "a report in Swedish": ("Summan blir fel när kunden har rabatt", "Byt `2` mot `0.8` på rad 2."),
@@ -299,17 +301,19 @@ def test_a_command_that_changes_a_file_is_a_deed_whatever_its_program(tmp_path: 
 NEVER_TOUCHED = {
     "the next file, in Swedish": ("Byt faktorn överallt", "test_cart.py är klar. Härnäst tar jag `test_tax.py`."),
     "a file of the task": ("Rename price, and delete `old.ts`", "All is in place: `old.ts` is deleted."),
+    "a file of the task without its ending": (
+        "Cambia el puerto en cart.py y en docker-compose",
+        "Listo, también en `docker-compose.yml`.",
+    ),
 }
 
 
 @pytest.mark.parametrize(("task", "text"), NEVER_TOUCHED.values(), ids=NEVER_TOUCHED)
-def test_a_reply_after_a_change_is_asked_once_about_a_file_that_no_call_touched(
-    task: str, text: str, tmp_path: Path
-) -> None:
+def test_a_reply_after_a_change_must_settle_a_file_that_no_call_touched(task: str, text: str, tmp_path: Path) -> None:
     script = [say("", WRITE), say(text)]
-    assert run_with_checkpoints(tmp_path / "1", script, task) == ("done", 3)
+    assert run_with_checkpoints(tmp_path / "1", script, task) == ("incomplete", 3)
     assert run_with_checkpoints(tmp_path / "2", [*script, say("ANSWERED")], task) == ("done", 3)
-    seen = call("bash", command="ls test_tax.py old.ts; true")
+    seen = call("bash", command="ls test_tax.py old.ts docker-compose.yml; true")
     assert run_with_checkpoints(tmp_path / "3", [say("", seen), *script], task) == ("done", 3)
 
 
@@ -321,13 +325,13 @@ def test_a_file_in_a_command_of_the_reply_is_nothing_to_settle(tmp_path: Path) -
 def test_a_folder_beside_the_changed_one_is_named_as_a_file_is(tmp_path: Path) -> None:
     change = call("write", file_path="Core.Tests/cart.cs", content="class Cart;\n")
     script = [say("", change), say("Core.Tests is converted. Moving on to Api.Tests now.")]
-    assert run_with_checkpoints(tmp_path, script, "Convert all test projects") == ("done", 3)
+    assert run_with_checkpoints(tmp_path, script, "Convert all test projects") == ("incomplete", 3)
 
 
-def test_a_command_that_fails_after_a_change_is_asked_about_once(tmp_path: Path) -> None:
+def test_a_command_that_fails_after_a_change_is_no_end(tmp_path: Path) -> None:
     fails = call("bash", command="python -c 'raise SystemExit(1)'")
     script = [say("", WRITE), say("", fails), say("El factor ya está. El siguiente paso es sustituir el resto.")]
-    assert run_with_checkpoints(tmp_path / "1", script) == ("done", 4)
+    assert run_with_checkpoints(tmp_path / "1", script) == ("incomplete", 4)
     assert run_with_checkpoints(tmp_path / "2", [*script, say("ANSWERED")]) == ("done", 4)
     fixed = call("write", file_path="test_cart.py", content="assert 1\n")
     assert run_with_checkpoints(tmp_path / "3", [*script[:2], say("", fixed), say("Fixed.")]) == ("done", 4)
@@ -381,10 +385,15 @@ def test_a_model_that_only_reads_and_promises_is_not_reminded_for_ever(tmp_path:
     assert (last.ending, last.steps < 20) == ("incomplete", True)
 
 
-def test_a_denial_explains_why_nothing_changed(tmp_path: Path) -> None:
-    session = open_session(tmp_path, [say("", WRITE), say("I may not write here.")], mode="ask", attended=False)
-    assert ended(say_to(session, TASK)).ending == "done"
+def test_a_denied_task_is_undone_unless_the_model_confirms_its_message(tmp_path: Path) -> None:
+    script = [say("", WRITE), say("I may not write here.")]
+    session = open_session(tmp_path, script, mode="ask", attended=False)
+    assert ended(say_to(session, TASK)).ending == "incomplete"
     assert [result.status for result in results(session)] == ["denied"]
+    session = open_session(tmp_path, [*script, say("ANSWERED")], mode="ask", attended=False)
+    assert ended(say_to(session, TASK)).ending == "done"
+    events = say_to(open_session(tmp_path, script, mode="ask"), TASK)
+    assert not any(isinstance(event, Noticed) for event in events)
 
 
 def test_a_reading_command_is_no_deed_even_if_a_rule_allows_all_commands(tmp_path: Path) -> None:
