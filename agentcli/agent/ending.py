@@ -22,9 +22,9 @@ from agentcli.agent.intent import (
     breaks_off,
     claims_success,
     files_named,
-    finds_nothing_to_do,
     leaves_open,
     orders_change,
+    reports_no_change,
     unclear,
 )
 from agentcli.agent.reply import ENDS, ReplyBuilder
@@ -133,6 +133,8 @@ class Deeds:
     """Results of a turn's calls so far."""
 
     called: bool = False
+    ran: bool = False
+    """True if a command ran that does more than show something, whatever its result."""
     acted: bool = False
     """True if a call succeeded that may have changed something, or proved success: any call except a mere reading."""
     changed: bool = False
@@ -160,11 +162,11 @@ def undone(text: str, deeds: Deeds, task: str, *, idle: bool = True, alone: bool
         yield _ANNOUNCED if sure else _ANNOUNCED_OR_SAID
     if alone and breaks_off(text):
         yield _CUT_SHORT
-    if not idle or done or (alone and deeds.called and finds_nothing_to_do(text, ran=deeds.acted)):
+    if not idle or done or (alone and deeds.called and reports_no_change(text)):
         return
     if orders_change(task, surely=alone) and not deeds.acted:
         yield _NOTHING_DONE
-    elif alone and unclear(text, task, called=deeds.called, ran=deeds.acted):
+    elif alone and unclear(text, task, called=deeds.called, ran=deeds.ran):
         yield _UNCLEAR
 
 
@@ -393,7 +395,7 @@ def _note_command(deeds: Deeds, command: str, *, succeeded: bool) -> None:
     if checks(command):
         deeds.checked = succeeded
     if not shows(command):
-        deeds.failed = not succeeded
+        deeds.ran, deeds.failed = True, not succeeded
 
 
 def _changed_nothing(metadata: Mapping[str, Any]) -> bool:

@@ -28,6 +28,7 @@ class Language:
     informs: str = r"(?!)"
     requests: str = r"(?!)"
     left: str = r"(?!)"
+    unchanged: str = r"(?!)"
 
 
 _LEAD = (
@@ -56,6 +57,7 @@ LANGUAGES = {
         _INFORMS,
         r"(?:can|could|would|will) you\b",
         r"\bremain(?:ing|s? to)\b|\bstill (?:to|needs?|missing|open|pending|left|ha(?:s|ve) to|untouched)\b|\bleft to (?:do|be)\b|\byet to\b|\bnot (?:yet )?(?:done|finished|started|covered|converted|migrated)\b|\bthe (?:other|rest|others)\b[^.]{0,40}\b(?:can|could|will|needs?|should|follows?)\b|\banother (?:session|run|step|turn)\b|\bseparate (?:session|run|step|turn|change)\b",
+        unchanged=r"\b(?:changed|modified|touched|edited) nothing\b|\bnothing (?:[\w`/-]+ ){0,4}(?:was|has been) (?:changed|modified|touched|edited)\b|\bleft (?:[\w`./*-]+ ){1,4}?(?:untouched|unchanged|alone|as (?:it|they) (?:is|was|are|were))\b|\bno (?:\w+ )?(?:changes?|files?) (?:was|were|has been|have been) (?:made|changed|modified)\b|\b(?:did|have)(?:n['’]t| not) (?:chang|modif|touch|edit)\w* an?y?\b",
     ),
     "German": Language(
         r"(?:bitte\s+)?(?:behebe?|repariere|korrigiere|ändere|änder|ergänze|füge?|implementiere|entferne|lösche|ersetze|benenne|verschiebe|"
@@ -63,7 +65,8 @@ LANGUAGES = {
         r"ich werde\b|lass(?:en sie|t)? (?:mich|uns)\b|(?:jetzt|nun|gleich|zuerst|dann|als nächstes) \w+e ich\b|ich (?!würde\b)\w+e?\b.*\b(?:jetzt|nun|gleich|als nächstes)\b",
         r"(?:erkläre?|beschreibe?|zeige?|nenne?|liste|fasse?\b.*\bzusammen|schau|prüfe? ob|finde? heraus|vergleiche?|bewerte?|schlage?|sage?)\b",
         r"(?:kannst|könntest|würdest) du\b|(?:können|könnten|würden) sie\b",
-        r"\b(?:fehl(?:t|en) noch|noch (?:nicht|offen|fehl\w+|zu)|ausstehend\w*|übrigen? \w+ (?:folg|müss|steh|brauch)\w*)\b",
+        r"\b(?:fehl(?:t|en) noch|noch (?:nicht|offen|fehl\w+|zu)|ausstehend\w*|restlich\w+|übrigen? \w+ (?:folg|müss|steh|brauch)\w*)\b",
+        unchanged=r"\bnichts (?:\w+ )?(?:ge|ver)ändert\b|\bkeine (?:Datei\w*|Änderung\w*) (?:\w+ )?(?:ge|vor)\w+",
     ),
     "French": Language(
         r"(?:merci de\s+|peux-tu\s+|pouvez-vous\s+|il faut\s+)?(?:corrige[rz]?|répare[rz]?|modifie[rz]?|change[rz]?|ajoute[rz]?|implémente[rz]?|"
@@ -72,6 +75,7 @@ LANGUAGES = {
         r"(?:expliqu|décri|montr|list|résum|compar|propos|analys)(?:e[rz]?|s|re|vez)\b|dis-moi\b",
         r"(?:peux|pourrais)-tu\b|(?:pouvez|pourriez)-vous\b|tu (?:peux|pourrais)\b",
         r"\b(?:il )?reste(?:nt)?\b|\bpas encore\b",
+        unchanged=r"\brien (?:n['’]a été |été )?(?:modifié|changé)|\baucun\w* (?:fichier|modification|changement) n['’]",
     ),
     "Spanish": Language(
         r"(?:por favor,?\s+|puedes\s+|podrías\s+|hay que\s+)?(?:corrig(?:e|ir)|arregl(?:a|ar)|repar(?:a|ar)|modific(?:a|ar)|cambi(?:a|ar)|añad(?:e|ir)|"
@@ -79,7 +83,8 @@ LANGUAGES = {
         r"(?:ahora |luego |primero )?(?:voy a|vamos a|déja(?:me|nme)|permíteme|procedo a)\b|(?:ahora|enseguida) (?:lo|la|mismo)\b",
         r"(?:explica|describe|muestra|enumera|resume|compara|propón|dime|analiza|revisa)(?:me)?\b",
         r".*\b(?:puedes?|podrías?)\b",
-        r"\b(?:falta|queda|resta)n\b|\b(?:falta|queda) (?:por|el|la|los|las)\b|\baún no\b|\bpendientes?\b",
+        r"\b(?:falta|queda|resta)n\b|\b(?:falta|queda) (?:por|el|la|los|las)\b|\baún no\b|\bpendientes?\b|\brestantes\b",
+        unchanged=r"\bno (?:\w+ )?(?:modifi|cambi|actuali)\w+ nada\b|\bnada fue \w+|\bningún \w+ (?:fue|se ha)\b",
     ),
     "Portuguese": Language(
         r"(?:por favor,?\s+|você pode\s+)?(?:corrij?a|corrigir|conserte|consertar|modifique|mude|mudar|adicion(?:e|ar)|implement(?:e|ar)|remov(?:a|er)|"
@@ -87,7 +92,8 @@ LANGUAGES = {
         r"(?:agora |depois |primeiro )?(?:vou|vamos|deixe?-me|irei)\b",
         r"(?:explique|explica|descreva|mostre|liste|resuma|compare|proponha|diga|analise)(?:-me)?\b",
         r"(?:você )?(?:pode|poderia|consegue)\b",
-        r"\b(?:falta|resta)m?\b|\bainda não\b|\bpendentes?\b",
+        r"\b(?:falta|resta)m?\b|\bainda não\b|\bpendentes?\b|\brestantes\b",
+        unchanged=r"\bnão (?:\w+ )?(?:alter|modifi|mud|atuali)\w+ nada\b|\bnada foi \w+|\bnenhum\w? \w+ foi\b",
     ),
     "Italian": Language(
         r"(?:per favore,?\s+|puoi\s+)?(?:corregg(?:i|ere)|sistema(?:re)?|ripara(?:re)?|modifica(?:re)?|cambia(?:re)?|aggiung(?:i|ere)|implementa(?:re)?|"
@@ -95,7 +101,8 @@ LANGUAGES = {
         r"(?:ora |adesso |poi |prima )?(?:sto per|procedo|lascia(?:mi|temi)|vado a|\w+(?:erò|irò)|(?:lo |la )?\w+o subito)\b|(?:ora|adesso) (?:lo |la )?\w+o\b",
         r"(?:spiega|descrivi|mostra|elenca|riassumi|confronta|proponi|dim|analizza)(?:mi)?\b",
         r"(?:mi )?(?:puoi|potresti|può)\b",
-        r"\b(?:manca(?:no)?|resta(?:no)?|riman(?:e|gono))\b|\bnon ancora\b",
+        r"\b(?:manca(?:no)?|restan(?:o|ti)|resta|rimanenti|riman(?:e|gono))\b|\bnon ancora\b",
+        unchanged=r"\bnessuna modifica\b|\bnon (?:\w+ )?(?:modific|cambi|tocc)\w+ (?:nulla|niente)\b",
     ),
     "Dutch": Language(
         r"(?:kun je\s+|graag\s+)?(?:repareer|herstel|corrigeer|wijzig|verander|voeg|implementeer|verwijder|vervang|hernoem|maak|schrijf|werk)\b",
@@ -103,6 +110,7 @@ LANGUAGES = {
         r"leg\b.*\buit\b|(?:beschrijf|toon|vergelijk|vertel|noem)\b",
         r"(?:kun|kan|wil) je\b|kunt u\b",
         r"\b(?:resteert|resterende|nog (?:niet|te|open))\b",
+        unchanged=r"\bniets (?:gewijzigd|veranderd|aangepast)\b",
     ),
     "Polish": Language(
         r"(?:proszę\s+)?(?:napraw|popraw|zmień|dodaj|zaimplementuj|usuń|zastąp|zaktualizuj|stwórz|utwórz|napisz|przenieś)\w*",
@@ -110,6 +118,7 @@ LANGUAGES = {
         r"(?:wyjaśnij|opisz|pokaż|wymień|podsumuj|porównaj)\b",
         r"(?:czy )?(?:możesz|mógłbyś|mogłabyś)\b",
         r"\b(?:pozosta\w+|zosta(?:ło|ły) \w+|jeszcze nie)\b",
+        unchanged=r"\bnic(?:zego)? nie (?:\w*mien|modyf)\w+",
     ),
     "Russian": Language(
         r"(?:пожалуйста,?\s+)?(?:исправь|почини|измени|поменяй|добавь|реализуй|удали|замени|переименуй|обнови|создай|напиши|сделай|перенеси)\w*",
@@ -117,6 +126,7 @@ LANGUAGES = {
         r"(?:объясни|опиши|покажи|перечисли|сравни|расскажи|предложи)(?:те)?\b",
         r"(?:не )?(?:можешь|можете|мог(?:ли|ла)? бы)\b",
         r"\b(?:остал\w+|остаётся|остальн\w+|ещё не|пока не)\b",
+        unchanged=r"\bничего не (?:\w*мен|трога)\w+",
     ),
     "Turkish": Language(
         r".*\b(?:düzelt|onar|değiştir|ekle|uygula|kaldır|sil|güncelle|oluştur|yaz)(?:in|ın|un|ün|iniz|ınız|ir misin|er misin)?\s*$",
@@ -124,6 +134,7 @@ LANGUAGES = {
         r".*\b(?:açıkla|anlat|listele|özetle|karşılaştır)\w*\s*$",
         r".*(?:abilir|ebilir|r) m[iı]s[iı]n",
         r"\b(?:kalan|henüz)\b",
+        unchanged=r"\bhiçbir (?:şey|dosya)\w* değiş\w+",
     ),
     "Chinese": Language(
         r".*?(?:修复|修正|修改|改正|改成|更改|添加|增加|新增|实现|删除|移除|替换|重命名|重构|更新|创建|编写|优化|升级)",
@@ -131,20 +142,23 @@ LANGUAGES = {
         r"(?:请|帮我)?(?:解释|说明|介绍|总结|列出|比较|分析|告诉|描述)",
         r".*(?:你能|能帮|帮我|可以帮)",
         r"其余|剩下|剩余|还需|尚未|还没",
+        unchanged=r"(?:没有|未)(?:做|作|进行)?(?:任何)?(?:改动|修改|更改|变更)",
     ),
     "Japanese": Language(
         r".*(?:修正|追加|変更|実装|削除|作成|更新|置き換え|直し|書き換え|リファクタ\w*)(?:し|て|を|く|せよ|する|$)",
         r"(?:では|それでは|次に|続いて|引き続き|まず|これから|今から|今|すぐに?)[、,]?.*(?:ます|ましょう)$|.*(?:修正|追加|変更|実装|作成|削除|対応|実行)(?:して(?:いき)?|し)ます$",
         r".*(?:説明し|教え|要約し|比較し)\w*$",
         r".*(?:もらえ|くれ|いただけ)(?:ます|ない|る|ません)",
-        r"残り|未対応|まだ",
+        r"残り(?!は?(?:あり|な))|未対応|まだ",
+        unchanged=r"(?:変更|修正)(?:は|も)?(?:一切)?(?:加えて|行って|して)い?(?:ない|ません)",
     ),
     "Korean": Language(
         r".*(?:수정|추가|변경|구현|삭제|작성|생성|제거|고쳐|바꿔|업데이트|리팩터링)",
         r".*(?:겠습니다|할게요|볼게요|하겠어요)$",
         r".*(?:설명|알려|요약|비교)\w*\s?\w*$",
         r".*(?:줄 수|주실|줄래|해줄)",
-        r"남은|남았|아직",
+        r"남은|남았|나머지|아직",
+        unchanged=r"(?:변경|수정)(?:은|한 것은|하지는?)? ?(?:없|않)",
     ),
     "Vietnamese": Language(
         r"(?:hãy\s+)?(?:sửa|thêm|xóa|xoá|đổi|thay|cập nhật|viết|tạo)\b",
@@ -190,6 +204,14 @@ _ENDING = 20_000
 _SENTENCE = r"\n+|(?<=[.!?;])\s+|(?<=[。！？；])"
 _RUNS = rf"(?i){_MARKER}{_LEAD}(?:(?:re-?)?run|execute|start|launch|test|build|compile|lint|verify)\b"
 """The beginning of a sentence that asks to run something."""
+_TELLS = (
+    r"(?i)[,，、]?\s*(?:\b(?:and|und|et|y|e|i|и|та|ve|en|och)\s+|并|然后|[,，])(?:then |me |mir |mi |bana )?"
+    r"(?:tell|explain|report|show|describe|list|sag|erklär|zeig|nenn|dis|dire|explique|dime|explica|diga|diz|fala|mostr[ae]|dimmi|spiega|скажи|расскажи|объясни|опиши|powiedz|wyjaśnij|"
+    r"söyle|anlat|vertel|告诉|说明|解释)\w*(?:\s[^.!\n]*|[^。！\n]*)\Z"
+)
+"""The last clause of a sentence if it asks to tell what the clauses before it find."""
+_STOPS = " \t.!…。！।"
+"""Characters around a sentence that no pattern expects."""
 _WORD = r"[ぁ-ヿ一-鿿]{1,2}|[^\W\d_]+"
 """A word; two characters of a script without spaces count as one."""
 _SHORT = 3
@@ -215,7 +237,7 @@ _NEEDLESS = (
     r"\bkeine Änderung\w* (?:nötig|notwendig|erforderlich)\b|\baucun (?:changement|modification)\w* (?:n['’]est )?nécessaire|\bno (?:es|fue) necesario\b|\bnão (?:é|foi) necessári\w+|"
     r"\bnon (?:è|era) necessari\w+|\bизменени\w+ не (?:требу|нуж)\w+|无需(?:任何)?(?:修改|更改|改动)|(?:変更|修正)は(?:不要|必要ありません)|(?:변경|수정)할 필요가 없"
 )
-"""The statement that nothing has to change: the model would only confirm it."""
+"""The statement that nothing has to change, in a first sentence."""
 _FENCE_MARK = r"(?m)^\s*(?:`{3,}|~{3,})"
 _ITEM = r"\s*(?:[-*•]|\d+[.)])\s"
 _QUESTION = r"[?？؟\u037e]|[\u0370-\u03ff\u1f00-\u1fff]\s*[\w./`-]*;"
@@ -237,8 +259,8 @@ def orders_change(task: str, *, surely: bool = False) -> bool:
 
 
 def asks(text: str) -> bool:
-    """Return True if a text ends with a question that is no item of a list."""
-    last = text.rstrip().rstrip("*_`\"')”」 ").rpartition("\n")[2]
+    """Return True if a text ends with a question that is neither quoted nor an item of a list."""
+    last = text.rstrip().rstrip("*_`) ").rpartition("\n")[2]
     return _ends_in_question(last) and not re.match(_ITEM, last)
 
 
@@ -264,25 +286,32 @@ def _wants_answer(said: str, *, ran: bool) -> bool:
     if re.search(_LOOK_ONLY, said):
         return True
     informs = _pattern("informs")
-    sentences = [sentence for sentence in re.split(_SENTENCE, said) if sentence.strip()]
+    sentences = [sentence for one in re.split(_SENTENCE, said) if (sentence := one.strip(_STOPS))]
     asked = [
-        bool(informs.match(one) or (ran and re.match(_RUNS, one)))
+        bool(informs.match(one) or (ran and re.match(_RUNS, one)) or re.search(_TELLS, one))
         or (re.search(_QUESTION, one) and not _pattern("requests").match(one))
         for one in sentences
     ]
-    others = [one for one, is_asked in zip(sentences, asked, strict=True) if not is_asked]
-    ends_with_question = bool(asked) and asked[-1] and _ends_in_question(said)
+    others = [
+        re.sub(_TELLS, "", one)
+        for one, is_asked in zip(sentences, asked, strict=True)
+        if not is_asked or re.search(_TELLS, one)
+    ]
+    ends_with_question = bool(asked) and asked[-1] and _ends_in_question(said) and not re.search(_TELLS, sentences[-1])
     ordered = orders_change(said, surely=True) or (not ends_with_question and orders_change("\n".join(others)))
     return any(asked) and not ordered
 
 
-def finds_nothing_to_do(text: str, *, ran: bool = False) -> bool:
-    """Return True if a reply states that nothing has to change, and leaves nothing open.
+def reports_no_change(text: str) -> bool:
+    """Return True if a reply states that nothing was changed, and leaves nothing open.
 
-    Its first sentence must state it, unless a command `ran`: a later one may follow a claim of a change.
+    It may also begin with the statement that nothing has to change.
     """
-    said = text if ran else next(iter(re.split(_SENTENCE_END, text.strip(), maxsplit=1)))
-    return bool(re.search(_NEEDLESS, said)) and not (asks(text) or leaves_open(text) or claims_success(text))
+    first = next(iter(re.split(_SENTENCE_END, text.strip(), maxsplit=1)))
+    stated = re.search(_NEEDLESS, first) or _pattern("unchanged", anywhere=True).search(text)
+    return bool(stated) and not (
+        asks(text) or leaves_open(text) or claims_success(text) or announces(text, anywhere=True)
+    )
 
 
 def leaves_open(text: str) -> bool:

@@ -260,6 +260,55 @@ def test_a_question_to_nobody_about_a_short_task_is_no_conversation(tmp_path: Pa
     assert run(tmp_path, [say("Mielelläni! Missä kori on?")], "lisää testit korille")[0].ending == "incomplete"
 
 
+NO_CHANGE_REPORTED = {
+    "English": "`cart.py` handles it since May. I changed nothing.",
+    "English, a file": "No such version is published, so I left `cart.py` untouched.",
+    "German": "Der Faktor stimmt schon. Ich habe nichts geändert.",
+    "French": "Le facteur est déjà juste. Aucun fichier n'a été modifié.",
+    "Spanish": "Ya lo hace. No modifiqué nada.",
+    "Polish": "To już działa, więc niczego nie zmieniałem.",
+    "Chinese": "系数是对的。没有改动。",
+}
+
+
+@pytest.mark.parametrize("text", NO_CHANGE_REPORTED.values(), ids=NO_CHANGE_REPORTED)
+def test_a_message_that_says_that_nothing_was_changed_needs_no_confirmation(text: str, tmp_path: Path) -> None:
+    assert (last := run(tmp_path, [say("", READ), say(text)])[0]).ending == "done"
+    assert last.steps == 2
+    assert run(tmp_path, [say("", READ), say(f"{text} Shall I?")])[0].ending == "incomplete"
+    assert run(tmp_path, [say("", READ), say(f"Done. {text}")])[0].ending == "incomplete"
+    assert run(tmp_path, [say("", READ), say(f"{text} I'll fix it now.")])[0].ending == "incomplete"
+
+
+TOLD = {
+    "English": "benchmark the cart and tell me the numbers",
+    "French": "tu peux relire cart.py et me dire si tu vois des bugs ?",
+    "Portuguese": "roda os testes e me fala se passou",
+    "Russian": "посмотри ветку и скажи, можно ли мержить",
+    "Japanese": "テストだけ実行して結果を教えて。",
+}
+
+
+@pytest.mark.parametrize("task", TOLD.values(), ids=TOLD)
+def test_a_task_to_look_and_tell_is_one_for_an_answer(task: str, tmp_path: Path) -> None:
+    last, _ = run(tmp_path, [say("", READ), say("12 ms.")], task)
+    assert (last.ending, last.steps) == ("done", 2)
+    assert run(tmp_path, [say("", READ), say("12 ms.")], f"Fix it, {task}")[0].ending == "incomplete"
+
+
+def test_a_failed_check_is_the_answer_of_a_task_that_asks_to_run_it(tmp_path: Path) -> None:
+    fails = call("bash", command="python -m unittest missing_test")
+    last, _ = run(
+        tmp_path, [say("", fails), say("57 of 58 tests pass; `carts › empty` does not.")], "run the test suite"
+    )
+    assert (last.ending, last.steps) == ("done", 2)
+
+
+def test_a_quoted_question_is_no_question(tmp_path: Path) -> None:
+    last, _ = run(tmp_path, [say("", WRITE), say('The dialog now reads: "Delete it? Continue?"')])
+    assert (last.ending, last.steps) == ("done", 2)
+
+
 CHECKED = call("bash", command="python -c 'import cart'")
 
 
