@@ -187,7 +187,7 @@ def _is_about_all(clause: str) -> bool:
 def _without_asides(words: str, parts: _Patterns) -> str:
     """Leave out parentheses in parts of a clause that are about no run: they retract nothing."""
     return re.sub(
-        r"([^,;()]*)\([^()]*\)",
+        r"(?:^|(?<=[,;()]))([^,;()]*)\([^()]*\)",
         lambda part: part[0] if parts.any.search(part[1]) or parts.success.search(part[1]) else part[1],
         words,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from agentcli.agent.claims import claims
 from tests.tables import each_row
 
@@ -140,3 +142,9 @@ from tests.tables import each_row
 )
 def test_a_claim_is_a_clause_that_says_that_something_holds(text: str, kinds: set[str]) -> None:
     assert claims(text) == kinds
+
+
+def test_a_long_line_takes_time_in_proportion_to_its_length() -> None:
+    start = time.process_time()
+    claims("no test test test " * 5000)
+    assert time.process_time() - start < 10
