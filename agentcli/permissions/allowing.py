@@ -49,10 +49,6 @@ def allowing_rule(
     for rule in rules:
         if rule.pattern in ("", "*") or rule.pattern == exact(line.text.strip()):
             return rule
-    if line.unrolled:
-        each = [None if one.harmless else allowing_rule(rules, one, reads, hosts) for one in line.unrolled]
-        needed = [found for one, found in zip(line.unrolled, each, strict=True) if not one.harmless]
-        return next((found for found in needed if not isinstance(found, Rule)), needed[-1] if needed else None)
     plain = line.without_assignments or line
     used: Rule | None = None
     for number, (command, reading) in enumerate(zip(plain.commands, plain.readings, strict=True)):

@@ -223,7 +223,7 @@ def _may_hide_from(rules: Iterable[Rule], line: CommandLine) -> bool:
     command's name in a script, after an option, or in a variable.
     """
     patterns = [rule.pattern for rule in rules]
-    if not patterns or (line.commands and line.harmless):
+    if not patterns or line.harmless:
         return False
     heads = [pattern.split("*")[0] for pattern in patterns]
     if not line.whole or any(head.startswith(known) for known in line.beginnings for head in heads):

@@ -30,9 +30,6 @@ def offered(line: CommandLine, tool: str, allow: Sequence[Rule], reads: Sequence
     the workspace, the offer is a folder to read. Other commands do not run there. Without a sandbox, a program may be
     offered with any code.
     """
-    if line.unrolled:
-        each = [offered(one, tool, allow, reads) for one in line.unrolled if not one.harmless]
-        return tuple(dict.fromkeys(rule for rules in each for rule in rules)) if all(each) else ()
     found = _offered(line, tool, [rule.pattern for rule in allow])
     if found or line.workspace is None or line.workspace.sandboxed:
         return found

@@ -68,7 +68,7 @@ def named_by(line: CommandLine, rules: Sequence[Rule], workspace: Workspace) -> 
         return None
     words = chain(
         ((word, folder) for part in line.parts for folder in _places(part, line, workspace) for word in _words(part)),
-        ((word, folder) for each in (line, *line.unrolled) for folder in each.places for word in each.meant),
+        ((word, folder) for folder in line.places for word in line.meant),
     )
     for word, folder in dict.fromkeys(words):
         if not impossible(word) and (rule := path_rule(rules, _joined(folder, word), workspace, strict=False)):

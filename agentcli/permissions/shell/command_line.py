@@ -126,21 +126,7 @@ class CommandLine:
     @property
     def harmless(self) -> bool:
         """True if every command is known to only read permitted files."""
-        if self.commands:
-            return not any(reading.why for reading in self.readings)
-        return bool(self.unrolled) and all(line.harmless for line in self.unrolled)
-
-    @cached_property
-    def unrolled(self) -> tuple[CommandLine, ...]:
-        """Plain lines that together run all commands of this line; none if it is plain itself, or not understood."""
-        if self.commands or self.workspace is None:
-            return ()
-        if len(self.text) > self.workspace.limits.characters or len(self.parts) > self.workspace.limits.parts:
-            return ()
-        from agentcli.permissions.shell.effects.unrolled import plain_lines  # few lines need it
-
-        exported = {*self.workspace.env, *(self.workspace.shell_env() or self.workspace.command_env)}
-        return tuple(analyse(text, self.workspace) for text in plain_lines(self.text, exported))
+        return bool(self.commands) and not any(reading.why for reading in self.readings)
 
     @property
     def why(self) -> str:
@@ -205,9 +191,6 @@ class CommandLine:
         plain = with_home(self.text, str(self.workspace.home)) if "~" in self.text else self.text
         if plain != self.text:
             return analyse(plain, self.workspace).elsewhere
-        lines = [line.elsewhere for line in self.unrolled if not line.harmless]
-        if lines and all(line.acts and not (line.others or line.takes or line.switched) for line in lines):
-            return together(lines)
         from agentcli.permissions.shell.effects.chains import pieces
 
         parts = pieces(self.text)
@@ -238,8 +221,7 @@ class CommandLine:
     @property
     def machine(self) -> Looks:
         """The part of the machine that a harmless line looks at, if any."""
-        every = self.commands or tuple(command for line in self.unrolled for command in line.commands)
-        return looks_at_machine(every) if self.harmless else ""
+        return looks_at_machine(self.commands) if self.harmless else ""
 
     @cached_property
     def contained(self) -> Containment:

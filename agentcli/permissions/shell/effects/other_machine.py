@@ -16,7 +16,6 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.exposed import names_private
 from agentcli.permissions.paths import PRIVATE_IN_HOME, canonical, could_name_protected, names_protected
 from agentcli.permissions.shell.effects.searches import search_of
-from agentcli.permissions.shell.effects.unrolled import plain_lines
 from agentcli.permissions.shell.programs.git_table import GIT_READERS, shows_text
 from agentcli.permissions.shell.programs.known_programs import limited, word_set
 from agentcli.permissions.shell.programs.option_grammar import Found, Shape, fit
@@ -263,8 +262,7 @@ def _line_problem(text: str, folder: str) -> str:
     text = with_home(text, _HOME_THERE)
     commands = read_plain(text)
     if isinstance(commands, NotPlain):
-        lines = plain_lines(text, ())
-        return next(filter(None, (_line_problem(line, folder) for line in lines)), "" if lines else commands.why)
+        return commands.why
     for command in commands:
         if why := next(filter(None, (_problem(each, folder) for each in _rounds(command))), ""):
             return why

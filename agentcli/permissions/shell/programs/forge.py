@@ -126,25 +126,6 @@ def reads_forge(words: Sequence[str]) -> bool:
     return words[0] == "gh" and not isinstance(_reading(list(words[1:])), str)
 
 
-def reads_forge_with(arguments: Sequence[str], unknown: str) -> bool:
-    """Return True if a command of `gh` only reads, whatever text the shell puts in the place of `unknown`.
-
-    Every option of a command that looks at something only reads; a direct call may get others.
-    """
-    if any(unknown in word for word in arguments[:2]) and arguments[:1] != ["api"]:
-        return False
-    called = arguments[:1] == ["api"]
-    if called and any(word.startswith(unknown) for word in arguments):
-        return False
-    fitting = _reading([word.replace(unknown, _SAMPLE) for word in arguments])
-    return not isinstance(fitting, str) and all(kind in _ANY_TEXT for kind, value in fitting[1] if _SAMPLE in value)
-
-
-_SAMPLE = "73195"
-_ANY_TEXT = frozenset({"text", "word", "number", "repo", "call"})
-"""Kinds of values of which any part may be unknown."""
-
-
 def forge_host(words: Sequence[str], folders: Sequence[Path], env: Mapping[str, str]) -> str:
     """Return the host that a reading command of `gh` asks; empty if its words and the repository leave it open."""
     fitting = _reading(list(words[1:]))
