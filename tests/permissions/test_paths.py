@@ -1,4 +1,5 @@
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -221,6 +222,10 @@ def test_a_workspace_below_a_protected_name_is_still_a_workspace(tmp_path: Path)
     workspace = Workspace(inside, (inside,), tmp_path / "home")
     assert decided("write", "a.py", workspace, "auto-edit") == "allow"
     assert decided("write", ".claude/x", workspace, "auto-edit") == "ask"
+    boxed = replace(workspace, sandboxed=True)
+    commands = (f"env -u A tool {inside}/src/x", f"env -u A tool {inside}/.claude/x", f"env -u A tool {inside}/../y")
+    answers = [explain(ToolCall("c", "bash", {"command": each}), Rules(), "auto", boxed) for each in commands]
+    assert [answer.decision for answer in answers] == ["allow", "ask", "ask"]
 
 
 def test_a_workspace_reached_through_a_link_is_the_same_workspace(workspace: Workspace, tmp_path: Path) -> None:

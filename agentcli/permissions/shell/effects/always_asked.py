@@ -13,6 +13,7 @@ from pathlib import Path
 
 from agentcli.permissions.paths import (
     Workspace,
+    below,
     could_name_protected,
     impossible,
     judge_entry,
@@ -72,8 +73,9 @@ def why_protected(
 ) -> str:
     """Return why the line must ask in every mode, or an empty string.
 
-    `readings` is empty if the line is not understood. With `boxed` it would run in the sandbox, where no program can
-    write an existing protected file. One that is not known to change files may then be given its name.
+    `readings` is empty if the line is not understood. With `boxed` it would run in the sandbox. There no program can
+    write an existing protected file, or anything outside the workspace. A program that is not known to change files may
+    then be given its name. An interpreter may run a script outside.
     """
     if readings and not any(reading.why for reading in readings):
         return ""
@@ -142,6 +144,8 @@ def _part_protected(
     name = os.path.basename(values[0]) if values else ""
     reads = name in _READING or fits_reading(name, values) or (name == "git" and _only_shows_git(values))
     tries = boxed and not reads and _changes_unknown(part)
+    starts = boxed and len(values) > 1 and is_interpreter(name) and all(piece.known for piece in part.words[:2])
+    script = values[1] if starts else ""
     targets = [(piece.text, not reads) for piece in words] + [(piece.text, True) for piece in part.writes]
     if entries and not feeds and (why := _entry_protected(values, folders, workspace)):
         return why
@@ -149,6 +153,7 @@ def _part_protected(
         for candidate in dict.fromkeys((*paths_in(word), *_quoted_in(name, word))):
             for folder in folders:
                 closed = tries and os.path.lexists(folder / os.path.expanduser(candidate))
+                closed = closed or (candidate == script and _is_outside(script, folder, workspace))
                 if why := _word_protected(candidate, write and not closed, folder, workspace):
                     return why
     return ""
@@ -175,6 +180,13 @@ def _changes_unknown(part: Part) -> bool:
         return False
     writes = any(piece.text.startswith(("-o", "--out")) for piece in part.words)
     return not writes and not any(map(is_interpreter, words[:3])) and not uses_network(words, ())
+
+
+def _is_outside(word: str, folder: Path, workspace: Workspace) -> bool:
+    """Return True if a word names a path that no command in the sandbox can write, wherever its links lead."""
+    named = os.path.normpath(folder / os.path.expanduser(word))
+    tops = [*workspace.roots, *workspace.resolved_roots, workspace.cwd, Path("/tmp"), *filter(None, [workspace.tmp])]
+    return not impossible(named) and not any(below(path, tops) for path in (named, resolved(named)))
 
 
 _CHANGING = word_set("""
@@ -225,7 +237,8 @@ def paths_in(word: str) -> Iterator[str]:
 
 
 def _word_protected(text: str, write: bool, folder: Path, workspace: Workspace) -> str:
-    if named := names_protected(text, write=write):
+    top = next((f"{root}/" for root in workspace.resolved_roots if text.startswith(f"{root}/")), "")
+    if named := names_protected(text.removeprefix(top), write=write):
         return f"{named} is protected"
     if UNKNOWN in text or text.startswith("-"):
         return ""

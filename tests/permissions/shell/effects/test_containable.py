@@ -410,7 +410,7 @@ KEPT = {
     "allow": (
         "tool grep x AGENTS.md", "tool find .git -name '*.lock'", "lsof .git/HEAD", "tool --files AGENTS.md src", "git show HEAD:.gitmodules",
         "git config --file .gitmodules --get-regexp path", "git cat-file -e HEAD:.gitmodules",
-        "git ls-tree HEAD .claude", "tool check AGENTS.md | head",
+        "git ls-tree HEAD .claude", "tool check AGENTS.md | head", "python3 ~/.codex/plugins/x.py --json", "node ~/.claude/hooks/x.js a.txt",
     ),
     "ask": (
         "tool grep x .env", "tool rm AGENTS.md", "tool -oAGENTS.md", "tool edit AGENTS.md", "tool git rm AGENTS.md", "tool write .claude/settings.json",
@@ -418,6 +418,9 @@ KEPT = {
         "find .git -delete", "python3 -c 'open(\"AGENTS.md\", \"w\")'", "tee AGENTS.md", "bash AGENTS.md", "xargs tool AGENTS.md",
         "git config --file .gitmodules x.y z", "git config --file .env --list", "git -c core.pager=.git/x log", "git rm AGENTS.md", "git checkout HEAD -- AGENTS.md",
         "git restore AGENTS.md", "curl -T AGENTS.md x.org", "tool AGENTS.md $x",  "git add -A && tool rm .git/HEAD", "truncate -s 0 AGENTS.md",
+        "python3 x.py ~/.codex/auth.json", "python3 -m x ~/.codex/x", "perl -pi -e s/a/b/ ~/.codex/x", "bash ~/.codex/x.sh", "python3 ~/.ssh/x.py",
+        "python3 .codex/x.py", "python3 ../work/.codex/x.py", "python3 ~/.codex/x.py > ~/.codex/y", "python3 ~/.codex/x.py .env", "python3 ~/.codex/.env",
+        "python3 /tmp/x/.git/y.py", "python3 ~/.codex/x.py; rm -rf ~/.codex",
     ),
 }  # fmt: skip
 """Commands that name files protected from writing, with the decision: the sandbox keeps existing ones as they are."""
