@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.allowing import reading_rule
+from agentcli.permissions.exposed import wide_scope
 from agentcli.permissions.paths import judge_path
-from agentcli.permissions.rules import Rule, command_pattern, reading_scope
+from agentcli.permissions.rules import Rule, command_pattern
 from agentcli.permissions.shell.command_line import CommandLine
 from agentcli.permissions.shell.effects.always_asked import names_only
 from agentcli.permissions.shell.effects.changes import CHANGING, changes_inside
@@ -130,8 +131,8 @@ def _read_by(runs: Sequence[Run], line: CommandLine) -> tuple[str, ...]:
         reader.of(Command(run.words, "", True), run.folders) for run in runs if UNKNOWN not in "".join(run.words)
     ]
     paths = [path for one in readings for path in one.outside if not is_temporary(str(path), line.workspace)]
-    scopes = [reading_scope(path, line.workspace) for path in paths]
-    return tuple(dict.fromkeys(f"read({scope})" for scope in scopes if scope)) if len(scopes) <= _MOST_PROGRAMS else ()
+    scopes = dict.fromkeys(wide_scope(path, line.workspace) for path in paths)
+    return tuple(f"read({scope})" for scope in scopes if scope) if len(scopes) <= _MOST_PROGRAMS else ()
 
 
 _MOST_PROGRAMS = 5

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path, PurePath, PurePosixPath
 
-from agentcli.core.text.path_pattern import names_wildcard
+from agentcli.core.text.path_pattern import literal, names_wildcard
 from agentcli.permissions.git_config import BARE, indexed, repository, tracked
 from agentcli.permissions.paths import (
     PRIVATE_IN_HOME,
@@ -24,6 +24,7 @@ from agentcli.permissions.paths import (
     names_protected,
     resolved,
 )
+from agentcli.permissions.rules import holds_secrets, reading_scope
 from agentcli.system import probe
 
 ENTRIES = 100_000
@@ -138,6 +139,38 @@ _LOGIN = re.compile(
     r"[\w.-]*(?:auth|token|session|cookie|login|account|keyring|history)[\w-]*\.(?:json|ya?ml|toml|db|sqlite)"
 )
 """Names of a program's data, in lower case, that may contain a login. Too many other files have them to hide all."""
+
+
+def wide_scope(path: Path, workspace: Workspace) -> str:
+    """Return the pattern of a rule about reading a path outside the workspace; empty if there is none.
+
+    It covers the repository around the path, or a folder within a program's hidden one (`~/.tool/plugins`). Neither
+    may contain anything private. A file directly in the program's own folder, which may contain its login, has a rule
+    of its own. Else the rule covers what `reading_scope` says. Of a path with wildcards, the folder before them counts.
+    """
+    named = _before_wildcard(path)
+    scope = reading_scope(named, workspace)
+    near = named if probe.is_dir(named) else named.parent
+    home, names = in_home(near, homes_of(workspace))
+    if home is None or not names or not scope.endswith("/**"):
+        return scope
+    hidden = names[0].startswith(".") or names[0] in OF_PROGRAMS
+    own = _OF_SEVERAL.get(names[0], 1)
+    if hidden and len(names) <= own:
+        return scope if path == near else literal(str(path)) if path == named else ""
+    around = [home.joinpath(*names[:depth]) for depth in range(own + 1, len(names))]
+    wider = (folder for folder in around if hidden or os.path.lexists(folder / ".git"))
+    clear = (
+        folder
+        for folder in wider
+        if not holds_secrets(folder) and nothing_private(folder, workspace, of_program=hidden)
+    )
+    found = next(clear, None)
+    return f"{literal(str(found))}/**" if found is not None else scope
+
+
+_OF_SEVERAL = {".config": 2, ".cache": 2, ".local": 3, "Library": 3}
+"""Folders of a home folder with those of several programs, and how deep the folder of one of them is."""
 
 
 def would_show(workspace: Workspace, path: str) -> bool:

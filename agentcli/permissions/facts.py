@@ -359,7 +359,7 @@ def _file_nature(
 
 def _offered_folder(tool: str, target: Path, workspace: Workspace) -> tuple[str, ...]:
     """Return the rule about reading the whole folder of a path outside the workspace; none if it holds too much."""
-    from agentcli.permissions.offers import wide_scope  # only for a question
+    from agentcli.permissions.exposed import wide_scope  # only for a question
 
     scope = wide_scope(target, workspace)
     return (f"{tool}({scope})",) if scope.endswith("**") else ()

@@ -10,11 +10,10 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from agentcli.core.text.path_pattern import literal
 from agentcli.permissions.allowing import away, uncovered
-from agentcli.permissions.exposed import OF_PROGRAMS, OF_THE_SYSTEM, homes_of, in_home, nothing_private
+from agentcli.permissions.exposed import OF_PROGRAMS, OF_THE_SYSTEM, homes_of, in_home, wide_scope
 from agentcli.permissions.paths import Workspace, resolved
-from agentcli.permissions.rules import SANDBOX, Rule, holds_secrets, parse_rules, paths_shown, reading_scope
+from agentcli.permissions.rules import SANDBOX, Rule, parse_rules, paths_shown
 from agentcli.permissions.shell.command_line import CommandLine
 from agentcli.permissions.shell.effects.covered import leads_away
 from agentcli.permissions.shell.effects.harmless_values import Assignments, leading
@@ -80,37 +79,6 @@ def offered_to_see(line: CommandLine) -> tuple[str, ...]:
     rules = tuple(f"read({scope})" for scope in scopes)
     shown = paths_shown(parse_rules(allow=rules).allow, line.workspace.home) if all(scopes) else ()
     return rules if shown and line.contained_with(shown) else ()
-
-
-def wide_scope(path: Path, workspace: Workspace) -> str:
-    """Return the pattern of a rule about reading a path outside the workspace; empty if there is none.
-
-    It covers the repository around the path, or a folder within a program's hidden one (`~/.tool/plugins`). Neither
-    may contain anything private. A file directly in the program's own folder, which may contain its login, has a rule
-    of its own. Else the rule covers what `reading_scope` says.
-    """
-    scope = reading_scope(path, workspace)
-    near = path if probe.is_dir(path) else path.parent
-    home, names = in_home(near, homes_of(workspace))
-    if home is None or not names or not scope.endswith("/**"):
-        return scope
-    hidden = names[0].startswith(".") or names[0] in OF_PROGRAMS
-    own = _OF_SEVERAL.get(names[0], 1)
-    if hidden and len(names) <= own:
-        return literal(str(path)) if path != near else scope
-    around = [home.joinpath(*names[:depth]) for depth in range(own + 1, len(names))]
-    wider = (folder for folder in around if hidden or os.path.lexists(folder / ".git"))
-    clear = (
-        folder
-        for folder in wider
-        if not holds_secrets(folder) and nothing_private(folder, workspace, of_program=hidden)
-    )
-    found = next(clear, None)
-    return f"{literal(str(found))}/**" if found is not None else scope
-
-
-_OF_SEVERAL = {".config": 2, ".cache": 2, ".local": 3, "Library": 3}
-"""Folders of a home folder with those of several programs, and how deep the folder of one of them is."""
 
 
 def folders_around(paths: Sequence[Path], workspace: Workspace) -> tuple[Path, ...]:

@@ -89,6 +89,27 @@ def test_the_answer_about_reading_covers_a_repository_or_a_kind_of_data_without_
     assert tool.grants() == (offered if scope.endswith("**") else ())
 
 
+def test_an_answer_about_a_pattern_covers_the_folder_in_which_it_searches(workspace: Workspace) -> None:
+    home = workspace.home
+    for name in (".tool/cache/a/x.md", ".tool/cache/b/y/z.md", ".tool/auth.json"):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).touch()
+    offered = (f"read({home}/.tool/cache/**)",)
+    for command in (f"head -3 {home}/.tool/cache/*/x.md", f"ls {home}/.tool/cache/*"):
+        assert asked(command, workspace).programs() == offered, command
+    assert asked(f"cat {home}/.tool/*.json", workspace).programs() == ()
+    here = replace(workspace, shown=lambda: (home / ".tool/cache",))
+    for command in (
+        f"head -3 {home}/.tool/cache/*/x.md",
+        f"cat {home}/.tool/cache/b/*/z.md",
+        f"ls {home}/.tool/cache/*",
+    ):
+        assert asked(command, here, offered).decision == "allow", command
+    for command in (f"cat {home}/.tool/*", f"cat {home}/.tool/cache/*/.env", f"cat {home}/.tool/cache/../*.json",
+                    f"rm {home}/.tool/cache/*/x.md", f"cat {home}/.tool/cache/.e*", f"cat {home}/*/x.md"):  # fmt: skip
+        assert asked(command, here, offered).decision == "ask", command
+
+
 def test_reading_outside_is_approved_for_the_folder_and_covers_only_what_reads_there(workspace: Workspace) -> None:
     place = logs(workspace)
     offered = asked(f"tail -5 {place}/a.log", workspace).prefixes

@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
-from agentcli.permissions.paths import Workspace, is_exposed, judge_path
+from agentcli.permissions.paths import Workspace, is_shown, judge_path
 from agentcli.permissions.shell.syntax.parse import PLACE, Command
 
 MOST = 500
@@ -54,7 +54,7 @@ def _expanded(
             return "uses a wildcard for hidden names"
         top = _folder_before(word)
         verdicts = [judge_path(top, workspace, write=False, cwd=folder) for folder in folders] if top else []
-        if any(one.verdict != "free" and not is_exposed(one.path, workspace) for one in verdicts):
+        if any(one.verdict != "free" and not is_shown(one.path, workspace) for one in verdicts):
             return f"{top} is outside the workspace"
         fitting = (found for folder in folders for found in glob.iglob(pattern, root_dir=folder))
         names = list(dict.fromkeys(itertools.islice(fitting, MOST + 1)))
@@ -66,5 +66,5 @@ def _expanded(
 
 def _folder_before(word: str) -> str:
     """Return the folder in which a pattern searches: everything before its first component with a wildcard."""
-    parts = list(itertools.takewhile(lambda part: not {"*", "?"} & set(part), word.split("/")))
+    parts = list(itertools.takewhile(lambda part: not {"*", "?", "["} & set(part), word.split("/")))
     return "/".join(parts) or ("/" if word.startswith("/") else "")
