@@ -114,7 +114,7 @@ GIT_READERS: dict[str, tuple[Shape, ...]] = {
     "cat-file": (Shape("-pets", "rev", needs="-p -e -t -s"), Shape("", "=blob|tree|commit|tag rev")),
     "describe": (Shape(_GIT_DESCRIBE, "rev*"),),
     "shortlog": (Shape(_GIT_SHORTLOG, "rev*"),),
-    "reflog": (Shape(_LOG), Shape(_LOG, "=show rev*")),
+    "reflog": (Shape(_LOG), Shape(_LOG, "=show rev*"), Shape(_LOG, "ref")),
     "name-rev": (Shape("--tags --all --name-only --always", "rev*"),),
     "merge-base": (Shape("-a --all --is-ancestor --fork-point --octopus --independent", "rev rev*"),),
     "diff-tree": (Shape(_DIFF + " -rtm --no-commit-id --root", "rev rev*"),),

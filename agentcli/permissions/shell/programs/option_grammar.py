@@ -119,6 +119,7 @@ _KINDS: dict[str, Kind] = {
     "path": _like(r".+"),
     "entry": _like(r".+"),
     "rev": _like(r"[^-].*"),
+    "ref": _like(r"HEAD|main|master|(?!-)[\w.-]+[/@][\w./@{}-]*"),
     "seconds": _like(r"\d*\.?\d+[smhd]?"),
     "name": _like(r"[a-z0-9][a-z0-9_.+-]*"),
     "branch": _like(r"(?!.*(?:\.\.|//|/\.|\.lock(?:/|\Z)))[a-z0-9][a-z0-9_.+#/-]*"),
@@ -131,6 +132,7 @@ _KINDS: dict[str, Kind] = {
     "date": _like(r"\+.*"),
     "printf": _like(r"(?!-)(?:[^%]|%%|%-?\d*[sbq])*"),
     "numbers": _like(r"(?!-)(?:[^%]|%%|%[-+0 ]?[\d.]*[sbqdiuxofc])*"),
+    "strictness": _like(r"pipefail|errexit|nounset"),
     "plain": _like(r"[a-z0-9_. -]*"),
     "variable": _like(r"PATH|HOME|USER|SHELL|LANG|LC_[A-Z]+|PWD|TERM|VIRTUAL_ENV|EDITOR|HOSTNAME|TZ|NODE_ENV|CI"),
     "psfields": _like(
@@ -176,7 +178,7 @@ class Shape:
     manner: str = ""
     """A difference from the usual reading of options.
 
-    With `first`, nothing after an operand is an option. With `single`, letters cannot be bundled. With `apart`, a value
+    With `first`, nothing after an operand may look like an option; with `ended`, it may, but is none. With `single`, letters cannot be bundled. With `apart`, a value
     is always a separate word.
     """
 
@@ -214,6 +216,9 @@ def _fit(shape: Shape, arguments: Sequence[str]) -> Found | str:
     waiting = list(reversed(arguments))
     while waiting:
         word = waiting.pop()
+        if "ended" in shape.manner and operands:
+            operands.append(word)
+            continue
         if problem := _unmannered(shape, table, word, operands):
             return problem
         if word == "--":

@@ -26,7 +26,7 @@ _RG = """
 --max-columns=number --max-columns-preview --max-depth=number --maxdepth=number --replace=text --encoding=word --color=word
 --colors=text --heading --no-heading --column --no-column --json --stats --sort=word --sortr=word --trim --vimgrep --null
 --no-config --no-messages --passthru --line-buffered --no-follow --byte-offset --context-separator=text --max-filesize=size --crlf
---mmap --no-mmap --one-file-system --no-ignore-messages --debug -u. --hidden --no-ignore --no-ignore-vcs --unrestricted
+--type-add=text --mmap --no-mmap --one-file-system --no-ignore-messages --debug -u. --hidden --no-ignore --no-ignore-vcs --unrestricted
 """
 _CUT = """
 -sznb -b:text -c:text -d:text -f:text --bytes=text --characters=text --delimiter=text --fields=text --only-delimited --complement
@@ -169,7 +169,8 @@ READERS: dict[str, tuple[Shape, ...]] = {
     # The shell and the machine
     "cd": (Shape("", "path"),),
     "echo": (Shape(ANYTHING),),
-    "printf": (Shape("", "printf text*"), Shape("", "numbers plain*")),
+    "printf": (Shape("", "printf text*", manner="ended"), Shape("", "numbers plain*")),
+    "set": (Shape("-eu -o:strictness", needs="-e -u -o"), Shape("", "=+e|+u|+eu")),
     ":": (Shape(ANYTHING),),
     "true": (Shape(ANYTHING),),
     "false": (Shape(ANYTHING),),

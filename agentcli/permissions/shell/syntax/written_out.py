@@ -27,13 +27,10 @@ CHANGING = re.compile(rf"HOME|PWD|TMPDIR|{FINDING.pattern}")
 """Variables that change more than the words in which they are used."""
 
 
-_PAGERS = re.compile(
-    r"\A(?:\s*export (?:GH_PAGER|GIT_PAGER|PAGER|NO_COLOR|GH_NO_UPDATE_NOTIFIER)=(?:cat|1)?[ \t]*(?:;|&&|\n))+"
-)
-_PAGER_ONCE = re.compile(
-    r"\A\s*(?:env +)?(?:(?:GH_PAGER|GIT_PAGER|PAGER|NO_COLOR|GH_NO_UPDATE_NOTIFIER)=(?:cat|1)? +)+(?=[a-z])"
-)
-"""First settings of a line that only keep programs from paging and colours, as every command's environment does."""
+_QUIET = r"(?:(?:GH_PAGER|GIT_PAGER|PAGER|NO_COLOR|GH_NO_UPDATE_NOTIFIER)=(?:cat|1)?|GIT_TERMINAL_PROMPT=0)"
+_QUIETLY = re.compile(rf"\A(?:\s*export {_QUIET}[ \t]*(?:;|&&|\n))+")
+_QUIET_ONCE = re.compile(rf"\A\s*(?:env +)?(?:{_QUIET} +)+(?=[a-z])")
+"""First settings of a line that only keep programs from paging, colours and prompts, as every command's environment does."""
 _HOME_FIRST = re.compile(r"(\A[ \t]*cd[ \t]+)~(?=[/ \t;&\n])")
 _VARIABLE = r"(?P<home>(?:\$HOME|\$\{HOME\})(?=/))"
 _OUTSIDE = re.compile(rf"""\\.|'[^']*'|{_VARIABLE}|(?P<start>(?<![^\s;&|(])~(?=/|\s|\Z))|(?P<quote>")|.""", re.S)
@@ -46,7 +43,7 @@ def written_out(text: str, exported: Container[str], home: str, tmp: bool) -> st
 
     `exported` are the variables that reach programs. `tmp` is true if /tmp is private.
     """
-    text = listed_first(_PAGER_ONCE.sub("", _PAGERS.sub("", text)))
+    text = listed_first(_QUIET_ONCE.sub("", _QUIETLY.sub("", text)))
     if "~" in text and re.fullmatch(r"/[\w./-]+", home):
         text = _HOME_FIRST.sub(lambda found: f"{found[1]}{home}", text)
     if "=" in text and (values := constants(text)) is not None and (tmp or "$(" not in text[: values[0]]):

@@ -187,7 +187,7 @@ MORE = {
         "ls\n;",
     ],
     "can't parse the command": ["[ -f x"],
-    "uses a wildcard or test: can't be checked": ["ls [ab]", "ls [!a-z]", "ls [^0-9]"],
+    "uses a wildcard or test: can't be checked": ["ls [!ab]", "ls [!a-z]", "ls [^0-9]"],
     "uses ~: can't be checked": ["[[ a =~ b ]]", "~/x", "ls ~", "ls ~/x", "ls a=~/x", "ls a:~/x"],
     "uses a shell loop: can't be checked": [
         "for f in; do ls; done",
