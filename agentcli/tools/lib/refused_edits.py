@@ -138,16 +138,21 @@ def refuse_omissions(file: str, before: str, new: str, field: str) -> None:
     """
     if file.lower().endswith(_PROSE):
         return
-    for n, line in enumerate(new.splitlines(), 1):
-        text = line.strip()
+    stop = -1
+    for match in re.finditer(_DOTS, new):
+        if match.start() < stop:
+            continue  # a line is examined once
+        start, stop = new.rfind("\n", 0, match.start()) + 1, new.find("\n", match.end())
+        text = new[start : stop if stop >= 0 else None].strip()
+        stop = stop if stop >= 0 else len(new)
         if _is_placeholder(text) and text not in (former.strip() for former in before.splitlines()):
             raise ToolError(
-                f"Line {n} of {field} is a placeholder for omitted code: {text[:100]}. Nothing was changed. "
+                f"Line {new.count(chr(10), 0, start) + 1} of {field} is a placeholder for omitted code: {text[:100]}. Nothing was changed. "
                 "Write that code out, or keep it out of the edit. If the file should really contain this line, write it with bash."
             )
 
 
 def _is_placeholder(line: str) -> bool:
-    if len(line) > 120 or not ("..." in line or "…" in line) or not _HINT.search(line):
+    if len(line) > 120 or not _HINT.search(line):
         return False
     return re.fullmatch(_PLACEHOLDER, line) is not None

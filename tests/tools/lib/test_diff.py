@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,17 @@ def test_a_huge_change_gives_a_bounded_diff_with_true_counts(tmp_path: Path) -> 
     one = unified(old, old.replace("old 50000\n", "changed\n"), "big")
     assert one.text.count("\n") == 11
     assert (one.additions, one.deletions) == (1, 1)
+
+
+@pytest.mark.parametrize("text", ["a line of the file\n" * 200_000, "word " * 800_000], ids=["lines", "one line"])
+def test_the_diff_of_a_huge_new_file_takes_little_memory(text: str) -> None:
+    tracemalloc.start()
+    diff = unified("", text, "huge", created=True)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (diff.additions, diff.deletions) == (text.count("\n") or 1, 0)
+    assert diff.text.endswith("more lines of this diff are left out\n")
+    assert most < len(text)
 
 
 def test_a_name_with_a_newline_forges_no_line_of_the_diff() -> None:
