@@ -300,12 +300,14 @@ class Ending(SessionPart):
             return ""
         changed = checkpointer.files_since(entries[0].seq)
         parts = [part for entry in entries if isinstance(entry.body, Message) for part in entry.body.parts]
-        touched = "\n".join([*map(str, changed), *(str(part.input) for part in parts if isinstance(part, ToolCall))])
+        given = [value for part in parts if isinstance(part, ToolCall) for value in part.input.values()]
+        touched = [*map(str, [*changed, *given])]  # not one text: a value may be a whole file
         endings = {PurePath(part).suffix for path in changed for part in path.parts}
         asked = {*files_named(task), *re.findall(_NAME, task)}
         for path in map(PurePath, files_named(text)):
             names = {str(path), path.stem} if path.suffix.islower() else {str(path)}
-            if path.name not in touched and (path.suffix in endings or asked & names):
+            named = (path.name in each for each in touched)
+            if (path.suffix in endings or asked & names) and not any(named):
                 return str(path)
         return ""
 

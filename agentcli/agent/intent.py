@@ -258,9 +258,14 @@ def orders_change(task: str, *, surely: bool = False) -> bool:
     return any(orders) and not (_ends_in_question(said) and not orders[-1])
 
 
+_LAST = 10_000
+"""Characters of a text's end in which its last line is looked for."""
+
+
 def asks(text: str) -> bool:
     """Return True if a text ends with a question that is neither quoted nor an item of a list."""
-    last = text.rstrip().rstrip("*_`) ").rpartition("\n")[2]
+    last = text[-_LAST:].rstrip().rstrip("*_`) ").rpartition("
+")[2]
     return _ends_in_question(last) and not re.match(_ITEM, last)
 
 

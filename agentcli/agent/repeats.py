@@ -12,7 +12,7 @@ from typing import Literal
 
 from agentcli.agent.calls.call import Call, Stage
 from agentcli.agent.feature import SessionPart
-from agentcli.core.codec.encode import dumps
+from agentcli.core.codec.encode import dump_line, is_long, line_pieces
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.core.journal import Journal
@@ -159,8 +159,11 @@ class RepeatStage(Stage):
 
 def _key(call: ToolCall) -> str:
     """Return the key that equal calls share: a digest, because an input may be a whole file."""
-    given = call.name + dumps(dict(call.input))
-    return sha256(given.encode("utf-8", "surrogatepass")).hexdigest()
+    given = {call.name: dict(call.input)}
+    digest = sha256()
+    for piece in line_pieces(given) if is_long(call.input) else (dump_line(given),):
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def _kind(call: ToolCall, key: str, result: ToolResult) -> tuple[str, str]:

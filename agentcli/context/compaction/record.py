@@ -29,7 +29,7 @@ from agentcli.context.snapshot.reconcile import ledger_lines, standing_decisions
 from agentcli.context.snapshot.state import Shown, failed_tests, healed_tests, state_only, without_todo
 from agentcli.context.snapshot.transcript import sources
 from agentcli.context.snapshot.verify import MARK, Evidence
-from agentcli.context.tokens.counter import as_text
+from agentcli.context.tokens.counter import text_pieces
 from agentcli.context.view import Block, View, ViewMessage, is_answer, replaced_key
 from agentcli.context.window import Window
 from agentcli.core.dataclass import dataclass, replace
@@ -37,7 +37,7 @@ from agentcli.core.history import History
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Body, Compaction, ProviderSummary, Record, Trigger, VerbatimText
 from agentcli.core.text.secrets import redact
-from agentcli.core.text.truncate import truncate_middle
+from agentcli.core.text.truncate import ends_of, truncate_middle
 
 _CHARACTERS = 3
 """Characters kept of a clipped output for each token it may have."""
@@ -235,14 +235,15 @@ def clipped_parts(prepare: SummaryTask) -> dict[str, str]:
     Each has the call that shows all of it. An answer that a later one repeats is only a line.
     """
     longest, going = prepare.window.settings.auto.clipped * _CHARACTERS, set(prepare.plan.clipped)
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[Iterable[str]]] = {}
     hows: dict[str, str] = {}
+    text: Iterable[str]
     for block in prepare.view.blocks if going else ():
         match block.part:
             case ToolResult(call_id, output=text):
                 key, how = call_id, f'id="{call_id}"'
-            case ToolCall(call_id, _, given):
-                key, text, how = input_key(call_id), as_text(given), f'id="{call_id}", role="input"'
+            case ToolCall(call_id, _, given) if input_key(call_id) in going:
+                key, text, how = input_key(call_id), text_pieces(given), f'id="{call_id}", role="input"'
             case Text(text) if block.source == "assistant":
                 key, how = f"#{block.seq}", f'id="{block.seq}"'
             case _:
@@ -252,9 +253,16 @@ def clipped_parts(prepare: SummaryTask) -> dict[str, str]:
             hows[key] = how
     repeated = dict.fromkeys(prepare.plan.repeated, REPEATED)
     return repeated | {
-        key: f"{truncate_middle(chr(10).join(texts), longest)}\n[recall({hows[key]}) shows all of it]"
+        key: f"{ends_of(_in_lines(texts), longest)}\n[recall({hows[key]}) shows all of it]"
         for key, texts in found.items()
     }
+
+
+def _in_lines(texts: Iterable[Iterable[str]]) -> Iterator[str]:
+    """Yield the pieces of the texts, with a line break between two texts."""
+    for number, pieces in enumerate(texts):
+        yield "\n" if number else ""
+        yield from (pieces,) if isinstance(pieces, str) else pieces
 
 
 def to_record(prepare: SummaryTask, summary: Summary, trigger: Trigger) -> Compaction:

@@ -10,12 +10,14 @@ import binascii
 import json
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from agentcli.context.cleared import forget_markers
 from agentcli.context.tokens.calibration import Calibration, Learned, calibrate, from_json, measured
 from agentcli.context.tokens.estimators import Calibrated, Estimator
 from agentcli.context.view import Block, View, ViewMessage
+from agentcli.core.codec.encode import is_long, json_texts
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.history import History, common
 from agentcli.core.message import SIZE, TYPED, File, Image, Message, Meta, Part, Text, Thinking, ToolCall, ToolResult
@@ -332,6 +334,8 @@ class TokenCounter:
             case Text(text) | Thinking(text):
                 return rule.size(text)
             case ToolCall(_, name, given):
+                if is_long(given):
+                    return sum(rule.size(text, code=True) for text in chain((name,), text_pieces(given)))
                 return rule.size(name + as_text(given), code=True)
             case File(_, path, text):
                 return rule.size(path + text, code=True)
@@ -352,6 +356,11 @@ def _stands_for(meta: Meta) -> float:
 def as_text(value: Mapping[str, Any]) -> str:
     """Return a call's input as compact JSON, as it is sent."""
     return _COMPACT.encode(value)
+
+
+def text_pieces(value: Mapping[str, Any]) -> Iterable[str]:
+    """Return a call's input like `as_text`, a long one in pieces."""
+    return json_texts(dict(value), _COMPACT.encode) if is_long(value) else (as_text(value),)
 
 
 def _schema_text(tool: ToolSchema) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from io import BytesIO
 from itertools import chain
 from typing import Any
@@ -64,6 +64,9 @@ __all__ = [
     "dump_line",
     "dumps",
     "encode",
+    "is_long",
+    "is_long_part",
+    "json_texts",
     "line_pieces",
     "loads",
     "part_from_json",
@@ -113,7 +116,7 @@ def line_pieces(value: Any) -> Iterator[bytes]:
     """Yield a value as one line of JSON in short pieces of UTF-8; lone surrogates survive as escapes."""
     held: list[str] = []
     size = 0
-    for text in _texts(value):
+    for text in json_texts(value):
         held.append(text)
         size += len(text)
         if size >= _PIECE:
@@ -126,29 +129,29 @@ def _in_utf8(texts: list[str]) -> bytes:
     return "".join(texts).encode("utf-8", "backslashreplace")  # which writes a lone surrogate as JSON does
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """Yield a value as compact JSON in short pieces."""
+def json_texts(value: Any, encoded: Callable[[Any], str] = _to_text) -> Iterator[str]:
+    """Yield a value as compact JSON, with long texts in short pieces. `encoded` returns the JSON of a value."""
     match value:
         case UnfinishedText() | str():
             yield '"'
             for text in (value,) if isinstance(value, str) else chain.from_iterable(value):
                 for start in range(0, len(text), _PIECE):
-                    yield _to_text(text[start : start + _PIECE])[1:-1]
+                    yield encoded(text[start : start + _PIECE])[1:-1]
             yield '"'
         case dict() if all(isinstance(name, str) for name in value):
             yield "{"
             for number, (name, each) in enumerate(value.items()):
-                yield f"{',' if number else ''}{_to_text(name)}:"
-                yield from _texts(each)
+                yield f"{',' if number else ''}{encoded(name)}:"
+                yield from json_texts(each, encoded)
             yield "}"
         case list() | tuple():
             yield "["
             for number, each in enumerate(value):
                 yield "," if number else ""
-                yield from _texts(each)
+                yield from json_texts(each, encoded)
             yield "]"
         case _:
-            yield _to_text(value)
+            yield encoded(value)
 
 
 def encode(record: Record) -> bytes:
@@ -167,7 +170,7 @@ def encode(record: Record) -> bytes:
         # In the file, the record's time and the call's span are both called `time`. The span contains the record's time
         # there.
         body["time"] = {**body["time"], "recorded": record.time}
-    return _written({**head, **body}, isinstance(given, Message) and any(map(_is_long, given.parts)))
+    return _written({**head, **body}, isinstance(given, Message) and any(map(is_long_part, given.parts)))
 
 
 def readable(body: Body) -> Body:
@@ -261,11 +264,17 @@ def usage_to_json(usage: Usage) -> Json:
     return {**counts, "tier": usage.tier} if usage.tier else counts
 
 
-def _is_long(part: Part) -> bool:
-    """Return True if a part has a text to be encoded in pieces."""
+def is_long(given: Mapping[str, Any], longest: int = LONG) -> bool:
+    """Return True if a call's input has a text to be encoded in pieces: one of more than `longest` characters."""
+    return max([len(value) for value in given.values() if isinstance(value, str)], default=0) > longest
+
+
+def is_long_part(part: Part | ToolResult, longest: int = LONG) -> bool:
+    """Return True if a part has a text of more than `longest` characters."""
     if isinstance(part, ToolCall):
-        return any(isinstance(value, str) and len(value) > LONG for value in part.input.values())
-    return len(part.data if isinstance(part, Image) else part.text) > LONG
+        return is_long(part.input, longest)
+    text = part.data if isinstance(part, Image) else part.output if isinstance(part, ToolResult) else part.text
+    return len(text) > longest
 
 
 def _written(raw: Json, in_pieces: bool = False) -> bytes:

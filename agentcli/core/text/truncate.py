@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from agentcli.core.text.encodings import readable
 
 
@@ -10,11 +12,19 @@ def truncate_middle(text: str, longest: int, why: str = "") -> str:
 
     A notice between them states how many are omitted, and why.
     """
-    if len(text) <= longest:
-        return text
-    half = longest // 2
-    notice = f"[… {len(text) - 2 * half:,} characters left out{f': {why}' if why else ''} …]"
-    return f"{text[:half]}\n{notice}\n{text[-half:] if half else ''}"
+    return text if len(text) <= longest else ends_of((text,), longest, why)
+
+
+def ends_of(pieces: Iterable[str], longest: int, why: str = "") -> str:
+    """Truncate a text that comes in pieces like `truncate_middle`, without the whole text in memory."""
+    half, size, head, tail = longest // 2, 0, "", ""
+    for piece in pieces:
+        size += len(piece)
+        head += piece[: longest - len(head)]
+        tail = (tail + piece[-half:])[-half:] if half else ""
+    if size <= longest:
+        return head
+    return f"{head[:half]}\n[… {size - 2 * half:,} characters left out{f': {why}' if why else ''} …]\n{tail}"
 
 
 def clip(line: str, characters: int) -> str:

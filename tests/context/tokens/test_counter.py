@@ -7,6 +7,7 @@ import gc
 import math
 import statistics
 import struct
+import tracemalloc
 import weakref
 from collections.abc import Iterator
 
@@ -53,6 +54,16 @@ def test_each_rule_of_thumb_counts_as_its_program_does() -> None:
     assert TokenCounter(Shannon()).view(view(prose)) == round((100 + 5) * 1.1)
     code = session(Message("assistant", (ToolCall("c", "", {}),)), ToolResult("c", "x", "success", "a" * 300))
     assert TokenCounter(Shannon()).message(view(code).messages[1]) == round((100 + 5) * 1.1)
+
+
+def test_a_long_input_counts_like_its_json_and_is_not_copied() -> None:
+    counter, text = TokenCounter(), "é\n" * 500_000
+    tracemalloc.start()
+    sizes = counter.units(ToolCall("c", "write", {"path": "a", "content": text}))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert sizes == Calibrated().size(f'write{{"path":"a","content":"{text}"}}'.replace("\n", "\\n"))
+    assert most < len(text)
 
 
 def test_a_prompt_is_the_last_report_plus_an_estimate_of_what_was_added() -> None:

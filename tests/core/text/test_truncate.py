@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcli.core.text.truncate import around, head_of, truncate_bytes, truncate_middle
+from agentcli.core.text.truncate import around, ends_of, head_of, truncate_bytes, truncate_middle
 from tests.tables import each_row
 
 
@@ -15,6 +15,12 @@ def test_a_truncated_text_is_never_longer_than_the_whole_and_a_notice(text: str,
     assert len(cut) <= longest + 60 or cut == text
     assert cut.startswith(text[: longest // 2])
     assert not longest // 2 or cut.endswith(text[-(longest // 2) :])
+
+
+@given(st.text(max_size=200), st.integers(0, 120), st.integers(1, 50))
+def test_a_text_in_pieces_is_truncated_like_a_whole_one(text: str, longest: int, size: int) -> None:
+    pieces = (text[start : start + size] for start in range(0, len(text), size))
+    assert ends_of(pieces, longest) == truncate_middle(text, longest)
 
 
 def test_the_notice_says_how_much_is_left_out_and_why() -> None:
