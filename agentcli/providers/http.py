@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from agentcli.core.errors import Cause, ModelError
 from agentcli.core.text.secrets import mask
-from agentcli.providers.http_body import bounded, uncommented
+from agentcli.providers.http_body import SLICE, bounded, sliced, uncommented
 from agentcli.providers.registry import PRESETS, PROVIDERS
 from agentcli.providers.settings import ProviderSettings, base_url_places, base_url_variable
 
@@ -50,6 +50,8 @@ def http_client(
 
     async def be_patient(request: httpx2.Request) -> None:
         request.extensions = {**request.extensions, "timeout": limits.as_dict()}
+        if len(request.content) > SLICE:
+            request.stream = sliced(request.content)
 
     mending = [_uncomment] if without_comments else []
     hooks: dict[str, list[Callable[..., Any]]] = {

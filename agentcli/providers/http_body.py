@@ -22,6 +22,8 @@ REFUSAL = 1_000_000
 """Bytes read of a refusal, without waiting for the rest: servers that echo the request send hundreds of kilobytes."""
 REFUSAL_SECONDS = 20.0
 """Seconds that reading a refusal may take."""
+SLICE = 1_000_000
+"""Bytes of a request's body that are sent at once."""
 SLOWEST = 200
 """Bytes per second below which an unfinished event counts as not sent.
 
@@ -151,6 +153,27 @@ async def _within(piece: Awaitable[bytes | None], seconds: float) -> bytes | Non
 
     async with asyncio.timeout(seconds):
         return await piece
+
+
+def sliced(body: bytes) -> Any:
+    """Make the stream of a large request. The connection copies what the network does not take of a piece."""
+    return _slicing()(body)
+
+
+@cache
+def _slicing() -> Any:
+    """Make the class once: httpx2 is imported only with the first client."""
+    import httpx2
+
+    class Sliced(httpx2.AsyncByteStream):
+        def __init__(self, body: bytes) -> None:
+            self._body = body
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            for start in range(0, len(self._body), SLICE):
+                yield self._body[start : start + SLICE]
+
+    return Sliced
 
 
 def uncommented(stream: Any) -> Any:

@@ -9,13 +9,15 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
+from io import BytesIO
 from math import isfinite
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar, cast
 
 from agentcli.context.inject import wrap
+from agentcli.core.codec.encode import is_long_part, json_texts
 from agentcli.core.codec.fields import is_deeper
 from agentcli.core.history import common
 from agentcli.core.message import File, ToolCall
@@ -26,6 +28,9 @@ DEEPEST = 200
 _LONGEST = 64
 MOST = 10**12
 """Maximum tokens: no request has as many."""
+
+_LONGEST_KEPT = 1_000_000
+"""Maximum characters of a text whose JSON is kept for the next request: few texts are longer."""
 
 Body = TypeVar("Body")
 
@@ -228,6 +233,9 @@ class WireMessages(Generic[Rules]):
         self._rules: Rules | None = None
         self._source: Sequence[RequestMessage] = ()
         self._texts: list[bytes] = []
+        self._open: set[int] = set()
+        """The messages without a text that is kept: those last sent with a mark, and long ones."""
+        self._long: set[int] = set()
         self.messages: list[Json] = []
         """The messages in wire form. None of them changes later."""
         self.places: list[tuple[int, int]] = []
@@ -247,16 +255,33 @@ class WireMessages(Generic[Rules]):
         del self.places[same:]
         self._source, self._rules = source, rules
         for message in source[same:]:
+            first = max(0, len(self.messages) - 1)  # it may be joined to the last one
             self._add(self._form(message, rules))
+            if any(is_long_part(part, _LONGEST_KEPT) for part in message.parts):
+                self._long.update(range(first, len(self.messages)))
         return self
 
-    def texts(self, replaced: Mapping[int, Json]) -> list[bytes]:
-        """Return the messages as JSON, with some of them replaced by number."""
-        self._texts += [written(message) for message in self.messages[len(self._texts) :]]
-        texts = list(self._texts)
-        for number, message in replaced.items():
-            texts[number] = written(message)
+    def texts(self, replaced: Mapping[int, Json]) -> list[bytes | Iterable[bytes]]:
+        """Return the messages as JSON, with some of them replaced by number; long ones in pieces, made when read."""
+        new = range(len(self._texts), len(self.messages))
+        self._texts += [b""] * len(new)
+        self._open.update(new)
+        texts: list[bytes | Iterable[bytes]] = [*self._texts]
+        for number in self._open | replaced.keys():
+            sent = replaced.get(number, self.messages[number])
+            if number in self._long:
+                texts[number] = _pieces(sent)
+                continue
+            texts[number] = text = written(sent)
+            if number not in replaced:
+                self._texts[number] = text
+                self._open.discard(number)
         return texts
+
+    @property
+    def has_long(self) -> bool:
+        """True if it has long messages."""
+        return bool(self._long)
 
     def _add(self, formed: Sequence[Json]) -> None:
         last = len(self.messages) - 1
@@ -274,6 +299,8 @@ class WireMessages(Generic[Rules]):
 
     def _cut(self, number: int) -> None:
         del self.messages[number:], self._texts[number:]
+        for numbers in (self._open, self._long):
+            numbers.difference_update([each for each in numbers if each >= number])
 
 
 _NONE: Mapping[int, Json] = MappingProxyType({})
@@ -307,9 +334,9 @@ class BodyWriter:
             return b"{%b}" % b",".join(texts)
         items = [*map(written, head), *messages.texts(replaced)]
         # Joined once: a long conversation's body is copied no second time.
-        pieces = [b"{", *(each for text in texts for each in (text, b",")), b'"%b":[' % name.encode()]
-        pieces += [each for item in items for each in (item, b",")][:-1]
-        return b"".join([*pieces, b"]}"])
+        pieces: list[bytes | Iterable[bytes]] = [b"{", *(each for text in texts for each in (text, b","))]
+        pieces += [b'"%b":[' % name.encode(), *[each for item in items for each in (item, b",")][:-1], b"]}"]
+        return _joined(pieces) if messages.has_long else b"".join(cast("list[bytes]", pieces))
 
     def _field(self, field: str, value: Any) -> bytes:
         known = self._known.get(field)
@@ -322,6 +349,19 @@ def written(value: Any) -> bytes:
         return _ENCODER.encode(value).encode("utf-8")
     except ValueError:
         return _ENCODER.encode(sendable_json(value)).encode("utf-8")
+
+
+def _pieces(value: Any) -> Iterator[bytes]:
+    """Yield the JSON of a value like `written`, without a copy of its long texts."""
+    return (text.encode() for text in json_texts(value, lambda part: written(part).decode()))
+
+
+def _joined(pieces: Sequence[bytes | Iterable[bytes]]) -> bytes:
+    """Join texts, some of which are made only now, one after the other."""
+    buffer = BytesIO()
+    for each in pieces:
+        buffer.writelines((each,) if isinstance(each, bytes) else each)
+    return buffer.getvalue()
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))

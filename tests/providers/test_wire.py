@@ -20,7 +20,17 @@ from agentcli.providers.catalog import spec
 from agentcli.providers.google.request import Former, to_body
 from agentcli.providers.scripted.model import say
 from agentcli.providers.settings import BUILT_IN, ProviderSettings
-from agentcli.providers.wire import DEEPEST, WireMessages, can_run, joined, tokens, wire_id, wire_name
+from agentcli.providers.wire import (
+    DEEPEST,
+    BodyWriter,
+    WireMessages,
+    apart,
+    can_run,
+    joined,
+    tokens,
+    wire_id,
+    wire_name,
+)
 from tests.loopback import Loopback
 from tests.providers.hearing import READ, Heard, connected, hear, request
 from tests.tables import each_row
@@ -486,6 +496,20 @@ def test_after_a_message_that_could_not_be_formed_the_others_are_all_there() -> 
     again = messages.of(good, "")
     assert [message["content"] for message in again.messages] == [["a"], ["b"], ["c"], ["d"]]
     assert len(again.texts({})) == 4
+
+
+@pytest.mark.parametrize("text", ["word \n", 'a "quote" \t', "日本語", "half \ud83d"])
+def test_a_long_message_is_sent_like_a_short_one_and_its_text_is_not_kept(text: str) -> None:
+    def form(message: RequestMessage, _: str) -> Sequence[dict[str, Any]]:
+        return [{"role": message.role, "content": [getattr(message.parts[0], "text", "")]}]
+
+    long, short = RequestMessage("user", (Text(text * 400_000),)), RequestMessage("assistant", (Text(text),))
+    messages, writer = WireMessages(form, apart), BodyWriter()
+    for source in ([long], [long, short], [long, short, short]):
+        body = writer.write({"model": "m"}, "messages", messages.of(source, ""), {0: form(long, "")[0]})
+        sent = json.dumps({"model": "m", "messages": messages.messages}, ensure_ascii=False, separators=(",", ":"))
+        assert body == sent.replace("\ud83d", "?").encode()
+    assert not any(len(each) > 1_000 for each in messages.texts({}) if isinstance(each, bytes))
 
 
 def nested(levels: int) -> dict[str, Any]:

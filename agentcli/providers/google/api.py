@@ -16,6 +16,7 @@ from agentcli.core.streams import closing
 from agentcli.providers.google.models import KIND
 from agentcli.providers.google.request import Former, Json, countable, to_arguments, to_json
 from agentcli.providers.http import http_client, opened, quiet_sdk, scrubbed, tls_context
+from agentcli.providers.http_body import SLICE, sliced
 from agentcli.providers.sdk_import import sdk_of
 from agentcli.providers.settings import ProviderSettings
 
@@ -118,7 +119,7 @@ class GoogleApi:
         if name := request.headers.pop(_BODY, ""):
             body = self._bodies[name]
             request.headers["Content-Length"] = str(len(body))
-            request.stream = httpx2.ByteStream(body)
+            request.stream = sliced(body) if len(body) > SLICE else httpx2.ByteStream(body)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
