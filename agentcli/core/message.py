@@ -181,6 +181,11 @@ class Pieces:
         """Add a piece."""
         self._data += text.encode("utf-8", "surrogatepass")
 
+    def take(self) -> str:
+        """Return the text, and drop it here, so that it is in memory once."""
+        text, self._data = self.text(), bytearray()
+        return text
+
     def text(self) -> str:
         """Return the text so far."""
         return self._data.decode("utf-8", "surrogatepass")

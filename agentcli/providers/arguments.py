@@ -32,19 +32,19 @@ class _Read:
     why: str = ""
 
 
-def call_of(call_id: str, name: Any, text: str, meta: Meta | None = None, *, ended: bool = True) -> ToolCall | None:
+def call_of(call_id: str, name: Any, given: Any, meta: Meta | None = None, *, ended: bool = True) -> ToolCall | None:
     """Return the call with these arguments; None if it has no name. `ended`: the reply states that it ended with calls.
 
-    Never pass a truncated call: half an input must not look like a whole one.
+    A text is read as JSON. Never pass a truncated call: half an input must not look like a whole one.
     """
     if not isinstance(name, str) or not name.strip():
         return None
-    found = _read(text, ended)
+    found = _read(given, ended) if isinstance(given, str) else _Read(given)
     if not found.why and not can_run(name, found.value):
         what = "nested too deeply" if isinstance(found.value, dict) else "not an object"
         found = _Read(why=f"The arguments were {what}.")
     if found.why:
-        return _kept(call_id, name, text, found.why, meta)
+        return _kept(call_id, name, given if isinstance(given, str) else json.dumps(given), found.why, meta)
     call = ToolCall(call_id, sendable(name), sendable_json(found.value), meta)
     return call.remarked(f"(the arguments were mended: {', '.join(found.slips)})") if found.slips else call
 

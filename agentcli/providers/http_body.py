@@ -211,10 +211,11 @@ def _uncommented_streams() -> Callable[[Any], Any]:
     return Uncommented
 
 
-async def event_data(body: AsyncIterator[bytes]) -> AsyncIterator[str]:
+async def event_data(body: AsyncIterator[bytes]) -> AsyncIterator[list[str]]:
     """Yield the data of each event once its last line is complete.
 
-    Raises ModelError for endless events, UnicodeDecodeError for text that is not UTF-8.
+    It is in a list of its own, from which the reader takes it. Then no frame on the way keeps a large text. Raises
+    ModelError for endless events, UnicodeDecodeError for text that is not UTF-8.
     """
     pending = bytearray()
     data: list[bytearray] = []
@@ -228,9 +229,12 @@ async def event_data(body: AsyncIterator[bytes]) -> AsyncIterator[str]:
                 raise _endless()
             if pending.find(b"\n", seen) < 0:
                 continue
-            # An event may be large: no copy of it outlives the next one.
-            lines = pending.split(b"\n")
-            pending = lines.pop()
+            # The first line may be large: it is cut in place.
+            end = pending.find(b"\n", seen)
+            rest = pending[end:]
+            del pending[end:]
+            lines = rest.split(b"\n")
+            pending, lines[0] = lines.pop(), pending
             lines.reverse()
             while lines:
                 line = lines.pop()
@@ -241,12 +245,17 @@ async def event_data(body: AsyncIterator[bytes]) -> AsyncIterator[str]:
                     del line[: 6 if line.startswith(b"data: ") else 5]
                     data.append(line)
                 elif not line and data:
-                    text = (data[0] if len(data) == 1 else b"\n".join(data)).decode()
-                    data, held = [], 0
-                    yield text
-                    del text
+                    held = 0
+                    yield [(data.pop() if len(data) == 1 else _joined(data)).decode()]
     if data:
-        yield b"\n".join(data).decode()
+        yield [_joined(data).decode()]
+
+
+def _joined(lines: list[bytearray]) -> bytes:
+    """Join lines, and empty their list."""
+    whole = b"\n".join(lines)
+    lines.clear()
+    return whole
 
 
 def _endless() -> ModelError:

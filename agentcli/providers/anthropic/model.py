@@ -148,14 +148,14 @@ class AnthropicModel:
         if "_client" in self.__dict__:
             await self._client.close()
 
-    async def _events(self, request: Request) -> AsyncIterator[str]:
-        """Yield the JSON of each event of a reply."""
+    async def _events(self, request: Request) -> AsyncIterator[list[str]]:
+        """Yield the JSON of each event of a reply like `event_data`."""
         if self._settings.platform == "bedrock":
             # Framed by Amazon's own rules, which only the SDK reads.
             answer = await self._client.messages.create(**to_wire(request, self._settings), stream=True)
             async with answer as typed, closing(typed) as events:
                 async for event in events:
-                    yield event.to_json(indent=None)
+                    yield [event.to_json(indent=None)]
         elif self._settings.platform:
             # The SDK moves fields of the body.
             create = self._client.messages.with_streaming_response.create
@@ -189,8 +189,8 @@ class AnthropicModel:
         given: dict[str, Any] = {"cast_to": httpx2.Response, "content": body, "options": {"headers": headers}}
         return await self._client.post(path, **given, stream=not counting)
 
-    async def _data(self, response: Any) -> AsyncIterator[str]:
-        """Yield the data of each event, at a fraction of the cost of the SDK's typed events.
+    async def _data(self, response: Any) -> AsyncIterator[list[str]]:
+        """Yield the data of each event like `event_data`, at a fraction of the cost of the SDK's typed events.
 
         Those would also hide unknown kinds and the exact bytes of a block.
         """
@@ -207,9 +207,9 @@ class AnthropicModel:
         if "json" in response.headers.get("content-type", "").lower():
             raise _in_json(await response.aread(), self._key, vendor_name(self._settings))
 
-    def _read(self, reply: Reply, data: str) -> Iterator[StreamEvent]:
+    def _read(self, reply: Reply, data: list[str]) -> Iterator[StreamEvent]:
         try:
-            event = json.loads(data)
+            event = json.loads(data.pop())
             if event["type"] == "error":
                 raise from_event(event, self._key, vendor_name(self._settings))
             yield from reply.read(event)

@@ -245,6 +245,8 @@ def _show(block: _Block, text: Any) -> Iterator[StreamEvent]:
 
 def _part(block: _Block) -> Part | None:
     """Return the part of a finished block; None for a call without a name."""
+    if block.kind == "tool_use":
+        return _call(block.begun, block.pieces)
     text = block.pieces.text()
     match block.kind:
         case "text" if block.citations:
@@ -255,8 +257,6 @@ def _part(block: _Block) -> Part | None:
             return Thinking(text, block.signature)
         case "redacted_thinking":
             return Thinking("", "", {KIND: block.begun})
-        case "tool_use":
-            return _call(block.begun, text)
         case "compaction":
             return _summary(block.begun, text)
         case kind if kind in _SEARCH_BLOCKS:
@@ -325,10 +325,10 @@ def to_usage(raw: Mapping[str, Any]) -> Usage:
     return replace(whole, tier=tier(None if speed == "standard" else speed, raw.get("service_tier")))
 
 
-def _call(block: Json, text: str) -> ToolCall | None:
-    """Return a call; None without a name."""
+def _call(block: Json, pieces: Pieces) -> ToolCall | None:
+    """Return a call whose input has arrived in these pieces; None without a name."""
     from agentcli.providers.arguments import call_of
 
     extra = {name: block[name] for name in _CALL_FIELDS if block.get(name) and block[name] != _DIRECT}
-    whole = text or json.dumps(block.get("input") or {})
+    whole = pieces.take() or json.dumps(block.get("input") or {})
     return call_of(block["id"], block["name"], whole, {KIND: extra} if extra else None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -153,8 +152,7 @@ class Reply:
             self._malformed = sendable(name)
         from agentcli.providers.arguments import call_of
 
-        text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-        self._pending.append(call_of(call_id, name, text, meta) if whole else None)
+        self._pending.append(call_of(call_id, name, arguments, meta) if whole else None)
         yield CallDelta(call_id, name or "", "")
 
     def _flush(self, meta: Meta | None = None) -> Iterator[StreamEvent]:

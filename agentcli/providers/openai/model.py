@@ -64,7 +64,6 @@ class OpenAIModel:
                 async for data in stream:
                     for step in self._read(reply, data):
                         yield step
-                    del data  # which may be large: the next event takes its place
         for step in reply.end():
             yield step
 
@@ -129,25 +128,24 @@ class OpenAIModel:
         merged = {**options, "security": {"bearer_auth": True}, **self._unauthorized}
         return await self._client.post(path, cast_to=httpx2.Response, options=merged, stream=stream, **sent)
 
-    async def _events(self, response: Any) -> AsyncIterator[str]:
-        """Yield the JSON of each event of a reply.
+    async def _events(self, response: Any) -> AsyncIterator[list[str]]:
+        """Yield the JSON of each event of a reply like `event_data`.
 
         If the server does not stream, yield the whole reply as one event.
         """
         if "json" in response.headers.get("content-type", "").lower():
-            yield _as_event(await response.aread(), self._key, vendor_name(self._settings))
+            yield [_as_event(await response.aread(), self._key, vendor_name(self._settings))]
             return
         async with closing(event_data(response.aiter_bytes())) as stream:
             async for data in stream:
                 yield data
-                del data
 
-    def _read(self, reply: Any, data: str) -> Iterator[StreamEvent]:
-        if data.strip() == _LAST:
+    def _read(self, reply: Any, data: list[str]) -> Iterator[StreamEvent]:
+        if data[0].strip() == _LAST:
             reply.close()
             return
         try:
-            event = json.loads(data)
+            event = json.loads(data.pop())
             if error := _error_in(event):
                 raise from_event(error, self._key, vendor_name(self._settings))
             yield from reply.read(event)

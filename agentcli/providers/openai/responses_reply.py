@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from typing import Any
 
 from agentcli.core.dataclass import dataclass, replace
@@ -44,7 +43,6 @@ class _Begun:
 
     call_id: str
     name: str
-    pieces: Pieces = field(default_factory=Pieces)
 
 
 class Reply:
@@ -84,8 +82,7 @@ class Reply:
             case "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta":
                 begun = self._begun.get(event.get("output_index"))
                 if begun is not None:
-                    begun.pieces.append(_text(event["delta"]))
-                    yield CallDelta(begun.call_id, begun.name, event["delta"])
+                    yield CallDelta(begun.call_id, begun.name, _text(event["delta"]))
             case "response.output_item.done":
                 yield from self._finish(event.get("output_index"), event["item"])
             case "response.completed" | "response.incomplete" | "response.done" as kind:
