@@ -18,6 +18,8 @@ Anything longer is not part of a model's reply.
 """
 LONGEST_REPLY = 250_000_000
 """Maximum bytes of all events and comments of a reply: several times the longest reply of a model."""
+LARGE_REPLY = 500_000
+"""Bytes of a reply from which the process is careful with memory."""
 REFUSAL = 1_000_000
 """Bytes read of a refusal, without waiting for the rest: servers that echo the request send hundreds of kilobytes."""
 REFUSAL_SECONDS = 20.0
@@ -67,6 +69,10 @@ class Pace:
         """Check one more piece. Raises ModelError if the body is too large or too slow."""
         now = self._clock()
         self._size += len(piece)
+        if self._size > LARGE_REPLY:
+            from agentcli.system.large_blocks import return_large_blocks
+
+            return_large_blocks()
         self._since += len(piece)
         if self._size > self._most:
             raise too_large(f"{self._host} sent more than {self._most // 1_000_000:,} MB, which is not a model's reply")
