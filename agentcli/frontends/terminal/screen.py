@@ -129,12 +129,17 @@ class Screen:
         size, began = self._seen or self.size, time.perf_counter()
         lines: list[str] = []
         printed: list[tuple[Piece, int]] = []
-        waiting = self.state.finished
-        while waiting and time.perf_counter() - began < BUDGET and not (lines and self._device.keys_wait):
-            rendered = render(waiting[:1], size.columns, self.look, renderer(self.look))
+        pieces = iter(waiting := self.state.finished)
+        while (
+            len(printed) < len(waiting)
+            and time.perf_counter() - began < BUDGET
+            and not (lines and self._device.keys_wait)
+        ):
+            piece = next(pieces)
+            rendered = render((piece,), size.columns, self.look, renderer(self.look))
             lines += rendered
-            printed.append((waiting[0], len(rendered)))
-            waiting = waiting[1:]
+            printed.append((piece, len(rendered)))
+        waiting = waiting[len(printed) :]  # once a tick: there may be many
         if self._stale and self.status is not None:
             self.state = replace(self.state, status=self.status())
             self._stale = False
