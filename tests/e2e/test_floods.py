@@ -14,6 +14,7 @@ import pytest
 from agentcli.features.mcp.lines import LONGEST
 from agentcli.providers.retrying import LONGEST_TEXT
 from agentcli.providers.scripted.model import call, say
+from tests.bench.bench_memory import grown
 from tests.bench.bench_serve import reply
 from tests.e2e.faults import chunk
 from tests.e2e.program import Program
@@ -96,6 +97,13 @@ def test_a_long_reply_in_short_pieces_takes_a_few_times_its_bytes(tmp_path: Path
     count = 3_000_000 // len(piece)
     # In memory at once: the text that adapter and session share, the whole one, and then its record.
     assert peak_of(count) - peak_of(1) < 3.6 * len(piece.encode()) * count
+
+
+@pytest.mark.parametrize("wire", ["anthropic", "openai", "chat"])
+def test_a_file_in_one_call_takes_a_few_times_its_bytes(wire: str) -> None:
+    growth, kept = grown(wire, "arguments")
+    # In memory at once: the call's input, the next request's body, and for some wires the input as the wire quotes it.
+    assert growth < 3.3 * kept
 
 
 @pytest.mark.parametrize("how", ["stdio", "json", "json gzip", "events", "events gzip", "sse"])
