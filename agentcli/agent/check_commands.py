@@ -98,7 +98,7 @@ _SHOWS = frozenset(
     ]
 )
 _TEST = r"(?:unit-?)?tests?|specs?|pytest|py\.test|tox|nox|unittest|jest|vitest|mocha|ava|karma|cypress|playwright|rspec|minitest|phpunit|pest|paratest|ctest|nextest|gotestsum|bats|behave|e2e|integration|junit|t"
-_BUILD = r"build(?:s|x)?|compile|bundle|dist|package|assemble|install(?:Debug|Dist)|webpack|vite|tsup|rollup|esbuild|archive|testCompile|compile\w+|assemble\w+"
+_BUILD = r"build(?:s|x)?|compile|bundle|dist|package|assemble|install(?:Debug|Dist)|webpack|vite|tsup|rollup|esbuild|archive|\w*latex(?:mk)?|tectonic|typst|testCompile|compile\w+|assemble\w+"
 _LINT = r"\w*lint(?:er|ing)?|\w*fmt|format|types?-?check|types|tsc|vue-tsc|svelte-check|style|clippy|vet|prettier|biome|ruff|mypy|pyright|basedpyright|flake8|black|isort|staticcheck|shellcheck|ktlint\w*|detekt|rubocop|phpstan|psalm|checkstyle\w*|credo|dialyzer|analyze|goimports|markdownlint\S*"
 _ALL = r"checks?|verify|ci|validate|pre-?commit|preflight|quality|qa|lefthook|turbo|nx"
 _KINDS: Sequence[tuple[Kind, str]] = (("tests", _TEST), ("build", _BUILD), ("lint", _LINT), ("checks", _ALL))

@@ -55,38 +55,44 @@ NO_RECEIPT = Receipt()
 SUBJECTS = r"(?:\w+[- ])?(?:builds?|compile|tests?|lint\w*|runs?|suites?|type-?checks?|checks?|CI)"
 OBJECT = rf" (?:`(?![^`]*\b{SUBJECTS}\b)|_|--|an?\b|the\b(?![^.,;()]*\b(?:suites?|tests|checks|linters?)\b)|to\b|it\b|them\b|its\b|their\b|your\b|this\b|that\b|(?-i:[A-Z])\w+ \w)"
 """An object after `pass`: `passes the flag to it` says nothing of tests."""
-_OF_ITS_OWN = r"suites?|cases|runs?|results?|commands?|files?|jobs?|targets?|pass\w*|is|was|are|now|still|also|all|both|green|clean|just|has|completed|finished|ran|succe\w+|in|of|for|at|on|with|after|and|or|locally|–|—"
+_OF_ITS_OWN = r"suites?|cases|runs?|sets?|OK|results?|commands?|files?|jobs?|targets?|pass\w*|is|was|are|now|still|also|all|both|green|clean|just|has|completed|finished|ran|succe\w+|in|of|for|at|on|with|after|and|or|locally|–|—"
 """Words after `test` that leave it the subject. With any other it is a name, such as a test client."""
+_LAST = r"(?=[^\w`]*(?:$|[.,;:!?()|—–✅✓✔🎉-]|(?:and|but|so|again|now|too|locally)\b))"
+"""The end of a part, or almost."""
 PREDICATE = rf"[^\w`]*(?:$|[.,;:!?()|—–✅✓✔🎉-]|(?:and|or|on|for|in|with|across|after|at|again|now|too|as|by|under|via|through|from|per|both|but|so|locally|everywhere|throughout|since|without|except|{SUBJECTS})\b)"
 """What may follow `clean` or `green` if a run is: the end of its part, or a run.
 
 Another noun may not.
 """
-NO_ERRORS = r"(?:no|zero|0|without(?: any)?) (?:(?:new|other|further|remaining|more|lint(?:er|ing)?|type(?:[- ]?check(?:ing|er)?)?|TS|TypeScript|compil\w+|build)(?:[/ ]|,? or |,? and ))*(?:errors|issues|warnings|problems|findings|failures)"
+NO_ERRORS = r"(?:no|zero|0|without(?: any)?) (?:(?:new|other|further|remaining|more|lint(?:er|ing)?|type(?:[- ]?check(?:ing|er)?)?|TS|TypeScript|compil\w+|build|test)(?:[/ ]|,? or |,? and ))*(?:errors|issues|warnings|problems|findings|failures|complaints|regressions|violations)"
 """What a linter or compiler finds if it succeeds."""
+_AT_REST = rf"(?:(?:all|both|ran|runs?|goes|went|came) (?:fine|good|through)|(?:is|are|all|both|stays?) (?:happy|satisfied|quiet|silent)){_LAST}"
+"""A success in words that mean one only behind such a verb."""
+_NOTHING = rf"\b(?:report|find|found|show|print|raise|produce|ha|turn|came|come)\w* (?:up |back )?(?:with )?(?:nothing|no output)(?: to say| new)?{_LAST}"
+_SAYS = r"(?:sa(?:id|ys?)|report(?:s|ed)?|claim(?:s|ed)?|confirm(?:s|ed)?|state[sd]?|mention(?:s|ed)?)"
 LANGUAGES = {
     "English": Words(
-        "test pass green clean succe ✅ ✓ ✔ verif validat fail exit gone longer warning fixed resolved works error issue lint build compil check",
+        "test pass green clean succe ✅ ✓ ✔ verif validat fail exit gone longer warning fixed resolved works error issue lint build compil check happy fine good nothing problem complain regress violat typescript suite confirm output",
         rf"\b(?:tests|specs|suites?|e2e|pytest|vitest|jest|test(?=\W*$|\W*[^\w\s]| (?:_|[\w:-]+`|(?:{_OF_ITS_OWN})\b))|spec(?= (?:{_OF_ITS_OWN})\b))\b(?!-)",
         r"\b(?:(?:xcode)?builds?|(?:re-?)?compil(?:es?|ed|ation)|bundles|(?:re)?built(?= (?:successfully|cleanly|fine|without)\b))\b(?![- ]time)",
         rf"\b(?:lint(?=\W*$|\W*[^\w\s]| (?:_|[\w:-]+`|(?:{_OF_ITS_OWN}|already|reports?|issues|errors|warnings|checks)\b))|lint(?:er|ers|ed|ing|s)|(?!(?:f|g|c|sp)lint)\w+lint|ruff|mypy|pyright|clippy|vet|static analysis|analyzer|(?:dart|flutter) analyze|type[- ]?check(?:s|er|ing)?|(?:type|TS)[- ]errors?|types|typescript|tsc|format(?:ting)?|prettier)\b",
-        rf"(?<!-)\b(?:(?:(?<!(?<!continue )(?<!continues )to )pass|passes|passed|(?<!for )(?<!by )(?<!of )(?<!as )passing)(?!{OBJECT})|(?:green|clean|(?<!\ba )(?<!\bevery )successful)(?={PREDICATE})|cleanly|succeeds?|succeeded|(?<!\ba )success|successfully(?={PREDICATE}| (?:built|compiled|passed|ran|run|completed|finished|executed)\b)|OK|exit(?:s|ed)?(?: with)?(?: code| status)?[ :=]+0|checks? out|{NO_ERRORS})\b",
-        r"\bI(?:['’]ve| have)? (?:also )?(?:\w+ly )?(?:verified|validated|tested)\b|(?:^|, |\b(?:and|all|fully|now|been|is|are|was|were|\w+ly) )(?:verified|tested)\b(?! (?:by|with) (?:you|hand))|(?:^|, |\band |ly )validated\b|\((?:verified|tested)(?= (?:in|on|against|with|via|by|live|locally)\b)|\b(?:fix(?:es)? verified|(?:verified|validated|tested) end[- ]to[- ]end)\b|^verification (?:was|consisted)\b|^(?:\w+ )?(?:verification|validation) (?:has |have |also |all )*(?:passed|succeeded)\b|^(?:verdict|result|outcome): (?:pass\w*|success\w*|OK|green)\b",
-        r"^(?:(?:all|it|this|that|now|everything)(?: is| are|['’]s) )?(?:now )?(?:fixed|resolved)(?=[.!,;: ]|$)|\b(?:is|are|has been|have been) (?:now )?(?:fixed|resolved)\b|\bnow works\b|(?:^|\bit )works(?=[.!,;:]|$)|\bno longer (?:occurs?|happens?|crashes|reproduces?)\b|\b(?:error|crash|bug|warning|failure)s? (?:is|are) (?:now )?gone\b|\b(?:is|are) working (?:now|again)\b|\bworks (?:now|again|correctly|as expected)\b|^I(?:['’]ve| have) (?:now |just |also )?fixed (?:the|this|that|these|both|all|it)\b",
+        rf"(?<!-)\b(?:(?:(?<!(?<!continue )(?<!continues )to )(?<!first )(?<!final )(?<!second )pass|passes|passed|(?<!for )(?<!by )(?<!of )(?<!as )(?<!\ba )passing)(?!{OBJECT})|(?:green|clean|(?<!\ba )(?<!\bevery )successful)(?={PREDICATE})|cleanly|succeeds?|succeeded|(?<!\ba )success|successfully(?={PREDICATE}| (?:built|compiled|passed|ran|run|completed|finished|executed)\b)|OK|exit(?:s|ed|ing)?(?: with)?(?: code| status)?[ :=]+0|checks? out|{NO_ERRORS}|{_AT_REST}|{_NOTHING})\b",
+        r"\bI(?:['’]ve| have)? (?:also )?(?:\w+ly )?(?:verified|validated|tested)\b|(?:^|, |[+&/] |\b(?:and|all|fully|now|been|is|are|was|were|\w+ly) )(?:verified|tested)\b(?! (?:by|with) (?:you|hand))|(?:^|, |\band |ly )validated\b|\((?:verified|tested)(?= (?:in|on|against|with|via|by|live|locally)\b)|\b(?:fix(?:es)? verified|(?:verified|validated|tested) end[- ]to[- ]end)\b|^verification (?:was|consisted)\b|^(?:\w+ )?(?:verification|validation)s? (?:has |have |also |all |is |are |now )*(?:pass(?:ed|es)?|succeeded|clean|green)\b(?! so far)|^(?:verdict|result|outcome): (?:pass\w*|success\w*|OK|green)\b",
+        r"^(?:(?:all|it|this|that|now|everything)(?: is| are|['’]s) )?(?:now )?(?:fixed|resolved)(?=[.!,;: ]|$)|\b(?:is|are|has been|have been) (?:now )?(?:fixed|resolved)\b|\bnow works\b|^works(?=[.!])|(?<!how )(?<!why )(?<!that )(?<!where )\bit works(?=[.!,;:]|$)|\bno longer (?:occurs?|happens?|crashes|reproduces?)\b|\b(?:error|crash|bug|warning|failure)s? (?:is|are) (?:now )?gone\b|\b(?:is|are) working (?:now|again)\b|\bworks (?:now|again|correctly|as expected)\b|^I(?:['’]ve| have) (?:now |just |also )?fixed (?:the|this|that|these|both|all|it)\b",
         r"n['’]t\b|\b(?:not|never|cannot|except|(?<!\bthe )(?<!\bpreviously )fail(?:s|ed|ing|ures?)?|broken|errors? (?:in|remain)|skipped|unverified|untested|pre-existing|previously|baseline|(?<!no )remain(?:s|ing)?|"
-        r"were already|no (?:(?!(?:and|all|errors?|issues?|warnings?)\b)[\w`-]+ ){0,6}(?:tests?|specs?)|(?:makes|making|lets|letting) (?:\w+ ){0,3}tests?|(?<!each )(?<!every )one|some|most|half|(?<!^)given|test plan|verify that|tests? that|expect(?!ation)\w*)\b|\b(\d+)(?:\s*/\s*| (?:out )?of )(?!\1\b)\d+ tests?\b",
+        r"were already|no (?:(?!(?:and|all|errors?|issues?|warnings?)\b)[\w`-]+ ){0,6}(?:tests?|specs?)|(?:makes|making|lets|letting) (?:\w+ ){0,3}tests?|(?<!each )(?<!every )one(?= (?:of|(?:[\w-]+ ){0,2}(?:tests?|specs?|suites?|cases?|checks?|pass|fail\w*))\b)|some|most|half|(?<!^)given|test plan|verify that|tests? that|expect(?!ation)\w*)\b|\b(\d+)(?:\s*/\s*| (?:out )?of )(?!\1\b)\d+ tests?\b",
         r"\b(?:verification|validation)\b|\b(?:checks?|tests?|commands?) (?:\w+ )?(?:run|ran|passed|executed|performed)\b|^(?:I )?(?:re-?)?ran$",
-        r"\b(?:should|would|will|['’]ll|could|might|must|need(?:s|ed)? to|to (?:make|get|see|check|confirm|verify)|ensures?(?! _ pass)|make sure|(?:check|confirm|see) (?:that|whether)|until|once|when(?:ever)?|if|unless|before|so that|so the|want|let me|"
-        r"waiting|(?<!\bby )running|pending|todo|criteri\w+)\b",
-        r"\b(?:(?<![:.\-])CI|(?:pipelines?|workflows?|jobs?|agents)(?! tests?\b)|agent(?= (?:\w+ ){0,2}(?:report|sa[iy]|confirm|found|ran|claim|verif|complet|finish))|GitHub|PR)\b",
+        r"\b(?:should|would|will|['’]ll|could|might|must|need(?:s|ed)? to|to (?:make|get|see|check|confirm|verify)|ensures?(?! _ pass)|make sure|(?:check|confirm|see) (?:that|whether)|(?<!\w )(?:verify|check|confirm|ensure|see|try|test) (?:it|they|everything|the|if|your|by|with)|until|once|when(?:ever)?|if|unless|before|so that|so the|want|let me|"
+        r"waiting|(?<!\bby )running|pending|todo|criteri\w+|(?:next(?: steps?)?|plan|goals?|acceptance|remaining|left)(?=:))\b",
+        rf"\b(?:(?<![:.\-])CI|(?:pipelines?|workflows?|jobs?|agents)(?! tests?\b)|agent(?= (?:\w+ ){{0,2}}(?:report|sa[iy]|confirm|found|ran|claim|verif|complet|finish))|GitHub|PR(?! (?:#\d+ )?(?:now|has|is (?:now|up|open))\b)|(?:you|users?|reviewers?|they|docs|documentation|readme|issue|comment|author) (?:have |has |already |also )*{_SAYS})\b",
         r"\b(?:compiles|builds)(?: (?:fine|now|again|cleanly|locally))*(?=\W*$|[.,;)] | and (?:runs|starts|links|passes)\b)(?<!\bthe builds)(?<!\ball builds)(?<!\bthese builds)",
     ),
     "German": Words(
-        "besteh bestanden grün laufen erfolg sauber fehler geprüft verifiziert getestet behoben repariert funktioniert durchgelaufen",
+        "besteh bestanden grün laufen läuft erfolg sauber fehler geprüft verifiziert getestet behoben repariert funktioniert durchgelaufen",
         r"\b(?:\w*tests?|testsuite)\b",
         r"\b(?:build|kompiliert|übersetzt|baut)\b",
         r"\b(?:lint\w*|typprüfung|formatierung)\b",
-        r"\b(?:bestehen|bestanden|grün|laufen durch|laufen fehlerfrei|erfolgreich|sauber|fehlerfrei|ohne fehler|durchgelaufen)\b",
+        r"\b(?:bestehen|bestanden|grün|(?:laufen|läuft) (?:\w+ )?durch|laufen fehlerfrei|erfolgreich|sauber|fehlerfrei|ohne fehler|durchgelaufen)\b",
         r"\b(?:geprüft|überprüft|verifiziert|getestet)\b",
         r"\b(?:behoben|repariert|funktioniert (?:jetzt|nun|wieder))\b",
         r"\b(?:nicht|kein\w*|außer|fehlgeschlagen|schlägt|schlagen|sollte\w*|würde\w*|wird|werden|wenn|falls|sobald|bevor|bis|damit|müssen|muss)\b",

@@ -19,14 +19,14 @@ from agentcli.core.dataclass import dataclass
 
 _PATH = r"[^`\s]*(?:/|\.[^`\s])[^`\s]*"
 
-_FIGURES = rf"\b\d[\d,]* (?:\w+ )?(?:tests? )?(?:pass(?:ed|ing|es)?\b(?!{OBJECT}))|\b(\d+)\s*/\s*\1 (?:tests?|pass)\w*"
+_FIGURES = rf"\b\d[\d,]* (?:\w+ )?(?:tests? (?:\w+ )?)?(?:pass(?:ed|ing|es)?\b(?!{OBJECT}))|\b(\d+)\s*/\s*\1 (?:tests?|pass)\w*|\b(?i:tests?|suites?|specs?)\b(?: (?:is|are|run|now|at|still|all))*:? (\d+)\s*/\s*\2(?=$|[.,;:)—–])"
 _WHOLE = r"(?<![\d/])([2-9]|[1-9]\d+)\s*/\s*\1(?![\d/]) ?"
 """All of so many, before a success."""
-_MARK = r"[✅✓✔]"
+_MARK = r"(?:[✅✓✔☑]|\[[xX]\])"
 _RUN = r"(?:\d+ |all |unit |type ?)*(?:tests?|specs?|builds?|lint(?:ing)?|(?:type[- ]?)?check)(?: pass(?:ed|ing)?)?"
-_MARKED = rf"(?i)^\W*{_RUN}\W{{0,6}}{_MARK}|[|·,✅✓✔] ?{_RUN}[ :]{{0,2}}{_MARK}|`[^`\n]*\b(?P<run>{SUBJECTS})\b[^`\n]*`\W{{0,6}}{_MARK}"
+_MARKED = rf"(?i)(?:^\W*|[|·,✅✓✔] ?){_RUN}[\W\d]{{0,9}}{_MARK}|`[^`\n]*\b(?:{SUBJECTS})\b[^`\n]*`\W{{0,6}}{_MARK}|^\W*{_MARK}\W{{0,3}}`[^`\n]*`\W*$"
 """A subject, or a command in backquotes, with a mark in a list or table."""
-_NO_FAILURES = r"(?i)\b(?:0|no|zero|without(?: any)?) (?:new )*(tests? )*fail(?:ed|ures?|ing)?\b"
+_NO_FAILURES = r"(?i)\b(?:0|no|zero|nothing|without(?: any)?|none of (?:the|these|them)?) ?(?:new )*(tests? )*fail(?:ed|s|ures?|ing)?\b"
 _NOTHING_FAILED = r"\b(?:nothing|none)\b(?: [\w'’]+){0,3}? [\w-]*(?:broken?|breaks|fail\w*)\b"
 _BEFORE = r"(?i:\b(?:pre-?existing|existing|unrelated|already (?:fail\w*|broken|red|there|present)|baseline|before (?:my|this|these|the) change\w*)\b)"
 _FAILS = r"(?i:\b(?:fails|still fail|(?<!\bthe )failing)\b)"
@@ -35,28 +35,35 @@ _FAILURES = r"(?i)\b(?:fail\w*|errors?|warnings?|issues?|conflicts?)\b"
 _OTHERS = r"\([^()]*\b(?:pre-?existing|existing|unrelated|already|known|before)\b[^()]*\)"
 """What was wrong before, in parentheses."""
 _THEN = r"(?:(?:also|already|now|all|both|still|re-?ran|came back|is|are|were|have|fully) )*"
-_ONE_CHECK = rf"(?i)\bcheck {_THEN}(?:pass(?:ed|es)?|clean|green)\b(?!{OBJECT})"
-_MENDED = r"\b(?:previously |formerly )?failing (?:\w+ )?(?:tests?|specs?|suites?|cases?)\b(?= (?:\w+ ){0,2}(?:pass|succeed|green))"
+_ONE_CHECK = rf"(?i)\bcheck {_THEN}(?:pass(?:ed|es)?|clean|green)\b(?!{OBJECT})|(?<!to )\bpass(?:ed|es)? (?:the |its |all )?(?:[\w-]+ )?checks?\b"
+_COMMAND = r"`[a-z./][^`\n ]* [^`\n]*` (?:(?:has|have|also|now|both|all|still) )*(?:passed|succeeded|exit(?:s|ed)(?: with)? 0)\b"
+_MENDED = r"\b(?:previously |formerly )?failing (?:[\w`-]+ ){0,2}(?:tests?|specs?|suites?|cases?|jobs?|checks?)\b(?= (?:\w+ ){0,2}(?:pass|succeed|green))|\b(?:previously|formerly|old) failing\b"
 """Tests that failed before."""
 _VERIFIED = r"(?i)(?:I(?:['’]ve| have)? )?(?:also )?(?:verified|validated|tested)(?: (?:in|on|at|with|against|by|via|that|locally|live|both|end)\b|:)"
 """A verification whose object follows: a denial in it is a part of what was verified."""
 _NO_WARNINGS = r"(?i)\b(?:no|zero|0) (?:(?:new|more|other|remaining|lint\w*|compiler|type) )*warnings\b"
-_SETTLED = rf"(?i){_NOTHING_FAILED}|{_OTHERS}|\b{NO_ERRORS}\b|\b\d+ (?:\w+ )?(?:skipped|ignored|deselected)\b|{_MENDED}"
+_SETTLED = rf"(?i){_NOTHING_FAILED}|{_OTHERS}|\b{NO_ERRORS}\b|\b(?:\d+|no|zero) (?:\w+ )?(?:skipped|ignored|deselected)\b|\bno (?:[\w-]+ ){{0,5}}remain(?:s|ing)?\b|{_MENDED}"
 """What retracts nothing, though it speaks of failures."""
 _CHECKS = rf"(?i)\b(?:all|every|both) (?:[\w-]+ ){{0,3}}(?:checks?|gates?)\b|^(?:checks|gates)\b|\b(?:pre-?(?:commit|push)|git|commit) hooks?\b|\b(?:checks|gates)(?= {_THEN}(?:pass(?:ed)?|clean|green)\b)"
 _CI_IS = r"(?:\bCI(?:/CD)?\b(?: (?:runs?|checks?|builds?|tests?|status|pipelines?|workflows?|jobs?))?|\bGitHub (?:Actions|checks)\b|\b(?i:pipelines?|workflows?|jobs?|(?:PR|remote|status|required) checks|checks (?:on|of|for) (?:the |this )?(?:PR|pull request))\b)"
 _ON = r"(?: (?:on|for|of) (?:[\w#/.`-]+ ?){1,3}| (?:#?\d+|`[^`\n]*`|\([^()\n]*\)))?"
 """What CI checked."""
-_CI = rf"(?<![:.\-/`]){_CI_IS}(?![/`-]){_ON}(?i:[:,]?(?: (?:is|are|was|has|have|came|back|now|all|also|both|again|already|fully|still|been))*)(?:[:—–-]| )+(?i:(?:completed|finished|ended|concluded|with) )*(?i:green|pass(?:ed|es|ing)?|succeeded|success(?:ful(?:ly)?)?|clean)(?={PREDICATE})|{_CI_IS}\W{{1,3}}{_MARK}|{_MARK}\W{{1,3}}{_CI_IS}|\b(?:PR|pull request)(?: #?\d+)?(?: is|['’]s) (?:\w+ )?green\b"
+_CI = rf"(?<![:.\-/`]){_CI_IS}(?![/`-]){_ON}(?i:[:,]?(?: (?:is|are|was|has|have|came|went|turned|back|now|all|also|both|again|already|fully|still|been))*)(?:[:—–-]| )+(?i:(?:completed|finished|ended|concluded|with) )*(?i:green|pass(?:ed|es|ing)?|succeeded|success(?:ful(?:ly)?)?|clean)(?={PREDICATE})|{_CI_IS}\W{{1,3}}{_MARK}|{_MARK}\W{{1,3}}{_CI_IS}|\bwith (?:green|passing) {_CI_IS}|\b(?:PR|pull request)\b.{{0,80}}\ball (?:\w+ ){{0,2}}checks (?:\w+ )?(?:green|pass(?:ed|ing)?)\b|\b(?:PR|pull request)(?: #?\d+)?(?: is|['’]s) (?:\w+ )?green\b"
 """CI of the project's server, with its success."""
 _CLAUSES = r"(?<=[.!?;])\s+|(?<=[.!?][\"”’)])\s+| · |[。！？；\n]|,? (?:but|however|although|aber|mais|pero) |\s[—–]\s(?!all |(?:no|0|zero) |(?:also |now |both )?(?:pass|green|clean|succe|exit))"
 _FIGURE_SPAN = r"`(\d[\d/,.]*)`"
 _QUOTE = r"^[^\S\n]*>[^\n]*$"
-_ASIDE = r"(?i) \((?:with|via|using|to) [^()]*\)"
-"""How something ran, in parentheses."""
-_ALL_GREEN = (
-    r"(?i)\W*(?:and |now )?(?:all|everything)(?: is|['’]s|['’]re| are)?(?: now| still)? (?:green|pass(?:es|ed|ing)?)\W*"
+_ASIDES = (
+    r" \((?i:with|via|using|to) [^()]*\)"
+    r"|\b(?i:diff|tree|worktree|checkout|branch|repo|status)\b(?: (?:is|are|was|stays?|remains?|now|also|still))* clean\b"
+    r"|(?:^|,)[^,;()]*\b\d+ pre-?existing (?:\w+ ){0,2}(?:issues|errors|warnings|failures)\b[^,;()]*"
+    r"|\b(?i:fail(?:s|ed|ing)?|red)\b (?:on |at )?(?i:before|without|previously|first)\b[^,;.)]*"
 )
+"""How something ran, in parentheses, what Git shows, and what was wrong before."""
+_ALL_GREEN = r"(?i)\W*(?:and |now )?(?:all|everything)(?: is|['’]s|['’]re| are| looks)?(?: now| still)? (?:(green|pass(?:es|ed|ing)?)|clean)\W*"
+_RAN = r"(?i)\b(?:re-?)?(?:ran|built|executed)\b"
+_UNDONE = r"[\s>*+\d.)-]*\[ \]"
+_BY_RUN = rf"\b(?:re-?|double-)?(?:confirm|check)ed\b(?=[^`]{{0,80}}? (?:with|via|using|by running) {SPAN})"
 _LIST_MARKS = r"^(?:[\s>*#\-•|.)(\[\]x✅✓✔☑]|\d+[.)])*"
 
 
@@ -66,13 +73,18 @@ def claims(text: str) -> frozenset[Kind]:
         return frozenset()
     spoken = spoken_in(text)
     text = re.sub(_FIGURE_SPAN, r"\1", text)
-    found, named = set[Kind](), frozenset[Kind]()
+    found, named, ran = set[Kind](), frozenset[Kind](), frozenset[Kind]()
     for clause in _clauses(text, spoken):
-        before, named = named, runs_in(clause)
+        before, named = named or ran, runs_in(clause)
+        ran = _subjects_in(clause) if re.search(_RAN, clause) else frozenset()
         said = set(_claimed(clause, named, spoken))
         found |= said or (before if _is_about_all(clause) else set()) or _of_green(clause)
         found |= _of_ci(clause)
     return frozenset(found)
+
+
+def _subjects_in(clause: str) -> frozenset[Kind]:
+    return frozenset(kind for kind, subject in _patterns("English").subjects if subject.search(clause))
 
 
 def checkers_claimed(text: str) -> frozenset[str]:
@@ -99,7 +111,7 @@ def admitted(text: str) -> frozenset[Kind]:
     """Return the kinds of checks that a message itself reports as failing, now or before the work."""
     parts, found = _patterns("English"), set[Kind]()
     for clause in _clauses(text, ["English"]) if re.search(rf"{_BEFORE}|{_FAILS}", text) else ():
-        kinds = runs_in(clause) | {kind for kind, subject in parts.subjects if subject.search(clause)}
+        kinds = runs_in(clause) | _subjects_in(clause)
         if re.search(_BEFORE, clause) and re.search(_FAILURES, clause):
             found |= kinds or {"tests", "build", "lint", "checks"}
         elif re.search(_FAILS, clause) and not parts.success.search(clause) and not parts.later.search(clause):
@@ -119,7 +131,7 @@ def _clauses(text: str, spoken: Sequence[str]) -> Iterator[str]:
         return f"`{len(spans) - 1}`"
 
     for clause in re.split(_CLAUSES, re.sub(SPAN, kept, plain.replace("*", "").replace("__", ""))):
-        if clause.strip() and not clause.rstrip().endswith("?"):
+        if clause.strip() and not clause.rstrip().endswith("?") and not re.match(_UNDONE, clause):
             yield re.sub(r"`(\d+)`", lambda span: spans[int(span[1])], clause).strip()
 
 
@@ -127,15 +139,11 @@ def _pathless(span: re.Match[str]) -> str:
     return re.sub(_PATH, "_", span.group())
 
 
-def _runless(span: re.Match[str]) -> str:
-    return "_" if runs_in(span.group()) else span.group()
-
-
 def _claimed(clause: str, named: frozenset[Kind], spoken: Sequence[str]) -> Iterator[Kind]:
     if reported := REPORTED.match(clause):
         spoken, clause = (reported[1],), clause[reported.end() :]
     clause = re.sub(_NO_FAILURES, r"\1passed", re.sub(SPAN, _pathless, clause))
-    words = re.sub(_ASIDE, "", re.sub(_LIST_MARKS, "", clause))
+    words = re.sub(_ASIDES, "", re.sub(_LIST_MARKS, "", clause))
     listed = bool(re.match(r"[-*+•|]|\d+[.)]|\w+ed (?!and \w+ed(?: \w+)?\W*$)(?:\d|the|a|all|`|_|\w+ \w)", clause))
     settled = re.sub(_SETTLED, "", words)
     found = set[Kind]()
@@ -149,7 +157,7 @@ def _claimed(clause: str, named: frozenset[Kind], spoken: Sequence[str]) -> Iter
         given = parts.given.search(said)
         success = parts.success.search(said) or (name == "English" and said and re.search(_MARKED, clause))
         alone = reported and re.search(rf"^[^`]*$|`{PREDICATE}[^`]*$", said)
-        rest = re.sub(SPAN, "_", said) if alone and not named else ""
+        rest = re.sub(SPAN, "_", said) if alone else ""
         about = said if success else said[given.end() :] if given else rest
         found |= {kind for kind, subject in parts.subjects if subject.search(about)}
         found |= {kind for kind, phrase in parts.phrases if phrase.search(said)} - ({"fixed"} if listed else set())
@@ -157,6 +165,8 @@ def _claimed(clause: str, named: frozenset[Kind], spoken: Sequence[str]) -> Iter
             found.add("tests")
         if said and (success or alone if reported else "verified" in found):
             found |= named or (set() if found else {"verified"})
+        elif reported and said and re.search(_MARK, clause):
+            found.add("verified")
     if not found and "English" in spoken and not (english := _patterns("English")).open.search(settled):
         said = _before(english.later, words)
         if re.search(_FIGURES, said):
@@ -165,7 +175,7 @@ def _claimed(clause: str, named: frozenset[Kind], spoken: Sequence[str]) -> Iter
             found.add("checks")
         elif named and english.success.search(said):
             found |= named
-        elif re.search(_NO_WARNINGS, said) or re.search(_ONE_CHECK, said):
+        elif any(re.search(one, said) for one in (_NO_WARNINGS, _ONE_CHECK, _COMMAND)):
             found.add("verified")
     if "English" in spoken and (start := re.match(_VERIFIED, words)) and not _patterns("English").open.search(start[0]):
         found.add("verified")
@@ -174,14 +184,13 @@ def _claimed(clause: str, named: frozenset[Kind], spoken: Sequence[str]) -> Iter
 
 def _is_about_all(clause: str) -> bool:
     """Return True for success without a subject, such as "Both pass.": what was named before succeeded."""
-    words = _patterns("English")
-    about = re.match(
-        rf"(?i)(?:and )?(?:both|all|they|these|it|each|everything)(?: \w+)?{PREDICATE}",
-        re.sub(words.success, "", clause),
-    )
-    return bool(
-        about and words.success.search(clause) and not words.open.search(clause) and not words.later.search(clause)
-    )
+    english = _patterns("English")
+    words = re.sub(_LIST_MARKS, "", clause)
+    if not english.success.search(words) or english.open.search(words) or english.later.search(words):
+        return False
+    rest = re.sub(english.success, lambda success: "all" if success[0].startswith(("all", "both")) else "", words)
+    named = rf"(?i)(?:and )?(?:both|all|they|these|it|each|everything)(?: \w+)?{PREDICATE}"
+    return bool(english.success.match(words) or re.match(named, rest))
 
 
 def _without_asides(words: str, parts: _Patterns) -> str:
@@ -194,8 +203,9 @@ def _without_asides(words: str, parts: _Patterns) -> str:
 
 
 def _of_green(clause: str) -> frozenset[Kind]:
-    """Return the kind of checks without a name if all is green."""
-    return frozenset({"checks"}) if re.fullmatch(_ALL_GREEN, clause) else frozenset()
+    """Return the kind of checks without a name if all is green, or of any run if all is clean."""
+    about_all = re.fullmatch(_ALL_GREEN, clause)
+    return frozenset({"checks" if about_all[1] else "verified"}) if about_all else frozenset()
 
 
 def _of_ci(clause: str) -> frozenset[Kind]:
@@ -216,7 +226,7 @@ def _before(later: re.Pattern[str], words: str) -> str:
     """
     kept, here = list[str](), True
     for part in re.split(r"(, | and )", words):
-        here = re.search(r"\blocally\b", part) is not None or (here and not later.search(re.sub(SPAN, _runless, part)))
+        here = re.search(r"\blocally\b", part) is not None or (here and not later.search(re.sub(SPAN, "_", part)))
         kept += [part] if here else []
     return "".join(kept)
 
@@ -256,7 +266,7 @@ def _patterns(name: str) -> _Patterns:
         compiled(words.later),
         compiled(words.success),
         compiled(f"^(?!.*(?:{words.open})).*?(?:{words.verified}|{words.report})"),
-        compiled(f"(?:{words.verified})[^`]*? (?:with|via|using|by running)\\b"),
+        compiled(f"(?:{words.verified}|{_BY_RUN})[^`]*? (?:with|via|using|by running)\\b"),
         (("tests", compiled(tests)), ("build", compiled(words.build)), ("lint", compiled(lint))),
         (("build", compiled(words.builds)), ("verified", compiled(words.verified)), ("fixed", compiled(words.fixed))),
     )

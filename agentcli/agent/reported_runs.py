@@ -54,14 +54,15 @@ def with_reports_marked(text: str, reports: Mapping[str, re.Pattern[str]], subje
 
 def _head(line: str, reports: Mapping[str, re.Pattern[str]]) -> tuple[str, str] | None:
     """Return the language of a line that introduces a list of runs, and what follows its colon."""
-    last = re.split(r"(?<=[.!?])\s+", line)[-1]
-    found = _HEAD.match(last if last.endswith(":") else line)
-    if found is None or (found[2] is None and not _HEADING.match(line)):
-        return None
-    if len(found[1].split()) > _MOST_WORDS or _PLANNED.search(found[1]):
-        return None
-    language = next((name for name, report in reports.items() if report.search(found[1])), "")
-    return (language, (found[2] or "").strip()) if language else None
+    for start in (0, *(end.end() for end in re.finditer(r"(?<=[.!?])\s+", line))):
+        found = _HEAD.match(line, start)
+        if found is None or (found[2] is None and not _HEADING.match(line)):
+            continue
+        if len(found[1].split()) > _MOST_WORDS or _PLANNED.search(found[1]):
+            continue
+        if language := next((name for name, report in reports.items() if report.search(found[1])), ""):
+            return language, (found[2] or "").strip()
+    return None
 
 
 def _marked(language: str, item: str) -> str:
