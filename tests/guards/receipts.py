@@ -17,7 +17,7 @@ def figures() -> Iterator[Figures]:
     """Yield a row for each part."""
     held = material("receipts") | material("receipts_others")
     for half, name in (
-        ("unseen", "first sessions"),
+        ("unseen", "latest sessions"),
         ("later", "later sessions"),
         ("others", "other programs"),
         ("newest", "newest sessions"),
