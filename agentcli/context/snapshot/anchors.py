@@ -85,6 +85,8 @@ class _Passage:
         return self.source.speaker == "user"
 
 
+_Numbers = Mapping[str, list[int]]
+"""Texts with the numbers of the sources that have them."""
 _Place = tuple[int, int]
 """Numbers of a source and of a passage in it."""
 
@@ -96,7 +98,8 @@ class _Side:
     those of its pieces, most of which repeat. Only texts that a sentence asks for are divided into passages.
     """
 
-    def __init__(self, sources: Sequence[Source], by_user: bool) -> None:
+    def __init__(self, sources: Sequence[Source], texts: _Numbers, heads: _Numbers, by_user: bool) -> None:
+        """`texts` and `heads` are those of this side, with the numbers of their sources."""
         self._sources, self._by_user = sources, by_user
         self._divided: dict[str, Sequence[tuple[str, frozenset[str]]]] = {}
         self._newest: dict[str, Sequence[_Place]] = {}
@@ -109,12 +112,6 @@ class _Side:
         """Numbers of the sources that contain a piece, a list for each of their texts."""
         self._by_token = defaultdict[str, list[list[int]]](list)
         """The same for the tokens of heads and of long texts."""
-        texts, heads = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
-        for number, (text, _, _, speaker, head, _) in enumerate(sources):
-            if (speaker == "user") is by_user:
-                texts[text].append(number)
-                if head:
-                    heads[head].append(number)
         empty = {text for text, numbers in texts.items() if not self._add(text, numbers)}
         self._heads = {"": frozenset[str](), **{head: frozenset(_tokens(head)) for head in heads}}
         for head, numbers in heads.items():
@@ -222,10 +219,15 @@ class Anchors:
 
     def __init__(self, sources: Iterable[Source]) -> None:
         self._sources = tuple(dict.fromkeys(sources))
-        self._sides = {by_user: _Side(self._sources, by_user) for by_user in (True, False)}
         self._steps = defaultdict[int, list[int]](list)
-        for number, source in enumerate(self._sources):
-            self._steps[source.step].append(number)
+        by_text, by_head = ({by_user: defaultdict[str, list[int]](list) for by_user in (True, False)} for _ in range(2))
+        for number, (text, _, step, speaker, head, _) in enumerate(self._sources):
+            by_user = speaker == "user"
+            by_text[by_user][text].append(number)
+            if head:
+                by_head[by_user][head].append(number)
+            self._steps[step].append(number)
+        self._sides = {side: _Side(self._sources, by_text[side], by_head[side], side) for side in (True, False)}
         self._words = _Words({*self._sides[True].words, *self._sides[False].words})
 
     @property

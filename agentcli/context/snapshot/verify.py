@@ -11,7 +11,7 @@ findings and reasons stay; names in them that no record contains are marked.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cache, cached_property
 
@@ -153,19 +153,31 @@ class Evidence:
         return frozenset(number.replace(",", "") for number in _NUMBER.findall(self._pieces))
 
     @cached_property
+    def _folded(self) -> Mapping[str, str]:
+        """Each text once, with its case-folded form."""
+        return {text: text.casefold() for text in dict.fromkeys(source.text for source in self._sources)}
+
+    @cached_property
+    def _texts(self) -> str:
+        """Each text once, case-folded, with a character between two that no claim contains."""
+        return "\n\0\n".join(self._folded.values())
+
+    @cached_property
     def _each(self) -> str:
-        """Each text once, case-folded and with single spaces, with a character between two that no claim contains."""
-        texts = dict.fromkeys(source.text for source in self._sources)
-        return " ".join("\n\0\n".join(texts).split()).casefold()
+        """The same with single spaces."""
+        return " ".join(self._texts.split())
 
     @cached_property
     def _whole(self) -> str:
         """The texts in order, case-folded and with single spaces."""
-        return " ".join(" ".join(source.text for source in self._sources).split()).casefold()
+        single = {text: " ".join(folded.split()) for text, folded in self._folded.items()}
+        return " ".join(filter(None, [single[source.text] for source in self._sources]))
 
     def _occurs(self, claim: str) -> bool:
         """Return True if the claim occurs as a whole, not as part of a longer word. Its words may be of two texts."""
-        return _stands_alone(claim, self._each) or (" " in claim and _stands_alone(claim, self._whole))
+        if " " not in claim:
+            return _stands_alone(claim, self._texts)
+        return _stands_alone(claim, self._each) or _stands_alone(claim, self._whole)
 
 
 def verified(snapshot: Snapshot, evidence: Evidence, *, in_place: bool = False) -> tuple[Snapshot, tuple[Struck, ...]]:
