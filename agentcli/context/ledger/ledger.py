@@ -440,8 +440,8 @@ def _newest_first(records: Sequence[Record], keep: LedgerSettings) -> Iterator[N
 def _names(body: object, most: int) -> Iterator[str]:
     match body:
         case Message():
-            # Code in fences is shown, not named.
-            yield from _first(_QUOTED.findall(_FENCE.sub("", body.text)), most)
+            if "`" in (text := body.text):  # code in fences is shown, not named
+                yield from _first(_QUOTED.findall(_FENCE.sub("", text)), most)
         case ToolResult() if not body.failed and not body.metadata.get("exit_code"):
             if "/" in body.output:
                 yield from _first(_PATH.findall(body.output), most)
