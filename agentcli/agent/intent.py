@@ -264,8 +264,7 @@ _LAST = 10_000
 
 def asks(text: str) -> bool:
     """Return True if a text ends with a question that is neither quoted nor an item of a list."""
-    last = text[-_LAST:].rstrip().rstrip("*_`) ").rpartition("
-")[2]
+    last = text[-_LAST:].rstrip().rstrip("*_`) ").rpartition("\n")[2]
     return _ends_in_question(last) and not re.match(_ITEM, last)
 
 
