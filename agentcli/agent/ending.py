@@ -56,7 +56,7 @@ UNTOUCHED = (
     "If nothing is left, reply just `ANSWERED`."
 )
 FAILED = (
-    "The last command failed, and you ended. Nobody can answer a question: decide, and do what is left of the task. "
+    "The last command or edit failed, and you ended. Nobody can answer a question: decide, and do what is left of the task. "
     "If nothing is left, or it cannot be done, reply just `ANSWERED`."
 )
 CUT_SHORT = (
@@ -112,8 +112,8 @@ _LEFT = Reason(
 """A question or an open list after work: it may be an offer."""
 _OFFERED = Reason(LEFT, confirmed=True)
 """A question after work that a check or the list of tasks shows to be done. If repeated, it is an offer."""
-_FAILED = Reason(FAILED, "its last command failed, and it did not go on", confirmed=True, once=True)
-"""A failed command after work."""
+_FAILED = Reason(FAILED, "its last command or edit failed, and it did not go on", confirmed=True, once=True)
+"""A failed command or edit after work."""
 _CUT_SHORT = Reason(CUT_SHORT, "its last message ends within a block of code", confirmed=True)
 _NOTHING_DONE = Reason(
     NOTHING_DONE,
@@ -144,7 +144,7 @@ class Deeds:
     checked: bool = False
     """True if the last check since the last edit passed."""
     failed: bool = False
-    """True if the last command failed, and no edit followed. A command that only shows something does not count."""
+    """True if the last command or edit failed, and no edit followed. A command that only shows something does not count."""
 
 
 def undone(text: str, deeds: Deeds, task: str, *, idle: bool = True, alone: bool = False) -> Iterator[Reason]:
@@ -369,6 +369,7 @@ class DeedStage(Stage):
         if command and call.output.status in ("success", "error"):
             _note_command(deeds, command, succeeded=succeeded)
         if not succeeded:
+            deeds.failed = deeds.failed or (call.output.status == "error" and traits.effect == "write")
             return
         deeds.progress = True
         known = (

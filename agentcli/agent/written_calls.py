@@ -199,12 +199,17 @@ def written_calls(text: str, is_tool: Callable[[str], bool], task: str = "") -> 
     return text, ()
 
 
+_NAMED_ELEMENT = r"<(?P<tag>[a-z]+_[a-z_]+)(?:\s[^<>\n]*)?>(?=(?s:.*)</(?P=tag)>\s*\Z)"
+"""An element up to the end of a text, named as tools are: `<write_file path="a">`."""
+
+
 def opens_call(text: str, task: str = "") -> bool:
     """Return True if a reply that ends with one of `ENDS` writes a call that may be invalid.
 
-    Such a call names an unknown tool, has no arguments, or is truncated.
+    Such a call names an unknown tool, has no arguments or another form, or is truncated.
     """
-    found = (re.search(rf"(?m)^\s*(?:{form.opening})", text) for form in FORMS)
+    openings = [*(form.opening for form in FORMS), _NAMED_ELEMENT]
+    found = (re.search(rf"(?m)^\s*(?:{opening})", text) for opening in openings)
     return any(not _quoted(text, opening.end() - len(opening.group().lstrip()), task) for opening in found if opening)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from agentcli.agent.ending import NO_CHANGE
 from agentcli.core.event import Noticed, TurnEnded
-from agentcli.core.message import Text
+from agentcli.core.message import Text, ToolCall
 from agentcli.core.on_demand import OnDemand
 from agentcli.frontends.run.results import ResultBuilder, conclusion
 from agentcli.permissions.rules import parse_rules
@@ -83,6 +83,7 @@ def run(
     folder: Path, script: Sequence[Reply], task: str = TASK, *, attended: bool = False
 ) -> tuple[TurnEnded, list[str]]:
     """How a turn ended, and the notices in it."""
+    folder.mkdir(exist_ok=True)
     (folder / "cart.py").write_text("def price(n):\n    return n * 2\n")
     session = open_session(folder, script, mode="yolo", attended=attended)
     events = say_to(session, task)
@@ -377,8 +378,14 @@ def test_a_folder_beside_the_changed_one_is_named_as_a_file_is(tmp_path: Path) -
     assert run_with_checkpoints(tmp_path, script, "Convert all test projects") == ("incomplete", 3)
 
 
-def test_a_command_that_fails_after_a_change_is_no_end(tmp_path: Path) -> None:
-    fails = call("bash", command="python -c 'raise SystemExit(1)'")
+FAILING = {
+    "a command": call("bash", command="python -c 'raise SystemExit(1)'"),
+    "an edit": call("edit", file_path="test_cart.py", old_string="not there", new_string="x"),
+}
+
+
+@pytest.mark.parametrize("fails", FAILING.values(), ids=FAILING)
+def test_what_fails_after_a_change_is_no_end(fails: ToolCall, tmp_path: Path) -> None:
     script = [say("", WRITE), say("", fails), say("El factor ya está. El siguiente paso es sustituir el resto.")]
     assert run_with_checkpoints(tmp_path / "1", script) == ("incomplete", 4)
     assert run_with_checkpoints(tmp_path / "2", [*script, say("ANSWERED")]) == ("done", 4)
@@ -411,11 +418,25 @@ OPEN_ENDS = {
 }
 
 
+def test_an_offer_and_an_idea_for_later_announce_nothing(tmp_path: Path) -> None:
+    offer = "계수를 고쳤습니다. 원하시면 테스트도 추가해 드리겠습니다."
+    idea = "係数を直しました。今後はログに ID を含めると追跡しやすくなります。"
+    assert run(tmp_path / "1", [say("", WRITE), say(offer)])[0].steps == 2
+    assert run(tmp_path / "2", [say("", WRITE), say(idea)])[0].steps == 2
+
+
+def test_an_element_named_as_a_tool_is_a_call_that_nothing_ran(tmp_path: Path) -> None:
+    text = 'The page comes first.\n\n<write_page path="403.html">\n<h1>No</h1>\n</write_page>'
+    assert run(tmp_path, [say("", READ), say(text)], "show a 403 page")[0].ending == "incomplete"
+    assert run(tmp_path, [say("", READ), say(f"It is:\n\n```\n{text}\n```")], "show a 403 page")[0].ending == "done"
+
+
 @pytest.mark.parametrize("text", OPEN_ENDS.values(), ids=OPEN_ENDS)
 def test_a_part_of_the_work_is_no_end_if_the_message_leaves_the_rest_open(text: str, tmp_path: Path) -> None:
-    last, _ = run(tmp_path, [say("", WRITE), say(text)])
+    last, _ = run(tmp_path / "1", [say("", WRITE), say(text)])
     assert (last.ending, last.steps) == ("incomplete", 3)
-    assert run(tmp_path, [say("", WRITE), say(text), say("", CHECK), say("All is there.")])[0].ending == "done"
+    again = [say("", WRITE), say(text), say("", CHECK), say("All is there.")]
+    assert run(tmp_path / "2", again)[0].ending == "done"
 
 
 def test_progress_clears_the_count_so_that_a_later_promise_is_reminded_again(tmp_path: Path) -> None:
