@@ -289,7 +289,7 @@ def _word(text: str, start: int, reader: _Reader, first: bool) -> tuple[str, int
     if wild and (first or any(PLACE in each for each in value)):
         return NotPlain(unchecked("uses a wildcard"))
     if (index < len(text) and text[index] not in " \t\n;|&<>") or index == start:
-        return NotPlain(unchecked(OBSTACLES.get(text[index], "contains something unusual")))
+        return NotPlain(unchecked(OBSTACLES.get(text[index : index + 1], "contains something unusual")))
     if text[index : index + 1] in ("<", ">"):
         return NotPlain(unchecked(OBSTACLES[text[index]]))
     return "".join(value), index, "".join(pattern) if wild else ""

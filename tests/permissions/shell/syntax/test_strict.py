@@ -165,6 +165,8 @@ MORE = {
     "uses a wildcard: can't be checked": ["* x", "l[a-z] x", "l* x", "[ -f * ]", 'for f in a; do ls "$f"*; done'],
     "uses braces: can't be checked": ["ls {a,b}", "ls a{b}", "ls {", "{ ls; }"],
     "contains something unusual: can't be checked": [
+        "for f in a",
+        "for f in ",
         "ls }",
         "ls ]",
         "[ x ]]",
