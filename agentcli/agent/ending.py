@@ -112,8 +112,9 @@ _LEFT = Reason(
 """A question or an open list after work: it may be an offer."""
 _OFFERED = Reason(LEFT, confirmed=True)
 """A question after work that a check or the list of tasks shows to be done. If repeated, it is an offer."""
-_FAILED = Reason(FAILED, "its last command or edit failed, and it did not go on", confirmed=True, once=True)
-"""A failed command or edit after work."""
+_FAILED = Reason(FAILED, confirmed=True)
+"""A failed command after work. If the message is repeated, the failure does not matter."""
+_CHECK_FAILED = Reason(FAILED, "its last check or edit failed, and it did not go on", confirmed=True, once=True)
 _CUT_SHORT = Reason(CUT_SHORT, "its last message ends within a block of code", confirmed=True)
 _NOTHING_DONE = Reason(
     NOTHING_DONE,
@@ -145,6 +146,8 @@ class Deeds:
     """True if the last check since the last edit passed."""
     failed: bool = False
     """True if the last command or edit failed, and no edit followed. A command that only shows something does not count."""
+    wrong: bool = False
+    """True if it was a check or an edit."""
 
 
 def undone(text: str, deeds: Deeds, task: str, *, idle: bool = True, alone: bool = False) -> Iterator[Reason]:
@@ -261,7 +264,7 @@ class Ending(SessionPart):
         return not reason.once or (reason.key or reason.reminder) in self._pending
 
     def _reasons(self, text: str) -> Iterator[Reason]:
-        idle, task = self._able() and (self._alone or not self._denied()), self._task()
+        idle, task = self._able() and not self._denied(), self._task()
         failed = self.deeds.failed and self._core.checkpointer is not None
         if self._alone and (self.deeds.acted or failed) and not self.deeds.changed:
             self.deeds.changed = self._changed_files()
@@ -280,7 +283,7 @@ class Ending(SessionPart):
         elif asks(text):
             yield _OFFERED if self.deeds.checked or self._list_is_done() else _LEFT
         elif self.deeds.failed:
-            yield _FAILED
+            yield _CHECK_FAILED if self.deeds.wrong else _FAILED
         elif files := self._untouched(text, task):
             why = f"it names {files}, which no call of the turn named or changed"
             yield Reason(UNTOUCHED.format(files=files), why, key="untouched", confirmed=True, once=True)
@@ -369,7 +372,8 @@ class DeedStage(Stage):
         if command and call.output.status in ("success", "error"):
             _note_command(deeds, command, succeeded=succeeded)
         if not succeeded:
-            deeds.failed = deeds.failed or (call.output.status == "error" and traits.effect == "write")
+            if call.output.status == "error" and traits.edits_files:
+                deeds.failed = deeds.wrong = True
             return
         deeds.progress = True
         known = (
@@ -398,7 +402,7 @@ def _note_command(deeds: Deeds, command: str, *, succeeded: bool) -> None:
     if checks(command):
         deeds.checked = succeeded
     if not shows(command):
-        deeds.ran, deeds.failed = True, not succeeded
+        deeds.ran, deeds.failed, deeds.wrong = True, not succeeded, checks(command)
 
 
 def _changed_nothing(metadata: Mapping[str, Any]) -> bool:

@@ -281,7 +281,7 @@ def unclear(text: str, task: str, *, called: bool = False, ran: bool = False) ->
     said = _said(task)
     if _wants_answer(said, ran=ran):
         return False
-    short = len(re.findall(_WORD, said)) <= (1 if called else _SHORT) - asks(text)
+    short = len(re.findall(_WORD, said)) <= _SHORT - asks(text)
     return not short or orders_change(task) or (called and asks(text))
 
 

@@ -199,7 +199,6 @@ TITLES = {
     "a question before an order": ("Why is it doubled? Fix it.", "Because of the factor in line 2."),
     "a request in the form of a question": ("Can you tidy the cart?", "Yes: the factor goes, and a test comes."),
     "a number": ("#31", "What is #31 about?"),
-    "a short one": ("Sécurise l'API", "Voici les mesures que je recommande. Dites-moi par laquelle commencer."),
     "a request in German": ("Kannst du den Warenkorb aufräumen?", "Ja, der Faktor stört."),
     "a question with what should be": ("why does ESC not empty the cart? should be working", "Set a `tabIndex`."),
     "a report in Swedish": ("Summan blir fel när kunden har rabatt", "Byt `2` mot `0.8` på rad 2."),
@@ -379,7 +378,7 @@ def test_a_folder_beside_the_changed_one_is_named_as_a_file_is(tmp_path: Path) -
 
 
 FAILING = {
-    "a command": call("bash", command="python -c 'raise SystemExit(1)'"),
+    "a check": call("bash", command="python -m unittest missing_test"),
     "an edit": call("edit", file_path="test_cart.py", old_string="not there", new_string="x"),
 }
 
@@ -391,6 +390,11 @@ def test_what_fails_after_a_change_is_no_end(fails: ToolCall, tmp_path: Path) ->
     assert run_with_checkpoints(tmp_path / "2", [*script, say("ANSWERED")]) == ("done", 4)
     fixed = call("write", file_path="test_cart.py", content="assert 1\n")
     assert run_with_checkpoints(tmp_path / "3", [*script[:2], say("", fixed), say("Fixed.")]) == ("done", 4)
+
+
+def test_another_command_that_fails_after_a_change_reminds_once(tmp_path: Path) -> None:
+    fails = call("bash", command="python -c 'raise SystemExit(1)'")
+    assert run_with_checkpoints(tmp_path, [say("", WRITE), say("", fails), say("The factor is right.")]) == ("done", 4)
 
 
 OFFER = say("Fixed. Shall I open a pull request?")
@@ -455,15 +459,10 @@ def test_a_model_that_only_reads_and_promises_is_not_reminded_for_ever(tmp_path:
     assert (last.ending, last.steps < 20) == ("incomplete", True)
 
 
-def test_a_denied_task_is_undone_unless_the_model_confirms_its_message(tmp_path: Path) -> None:
-    script = [say("", WRITE), say("I may not write here.")]
-    session = open_session(tmp_path, script, mode="ask", attended=False)
-    assert ended(say_to(session, TASK)).ending == "incomplete"
-    assert [result.status for result in results(session)] == ["denied"]
-    session = open_session(tmp_path, [*script, say("ANSWERED")], mode="ask", attended=False)
+def test_a_denial_explains_why_nothing_changed(tmp_path: Path) -> None:
+    session = open_session(tmp_path, [say("", WRITE), say("I may not write here.")], mode="ask", attended=False)
     assert ended(say_to(session, TASK)).ending == "done"
-    events = say_to(open_session(tmp_path, script, mode="ask"), TASK)
-    assert not any(isinstance(event, Noticed) for event in events)
+    assert [result.status for result in results(session)] == ["denied"]
 
 
 def test_a_reading_command_is_no_deed_even_if_a_rule_allows_all_commands(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ def test_calls_of_a_turn_fold_into_one_line_and_the_failed_one_stays(program: Pr
     with start(program, {"thinking": "Hm.", "calls": calls}, {"text": "That is all."}) as t:
         t.until("? keys")
         t.send("go\r", until="That is all.")
+        t.until("1 failed (Ctrl-O)")
         shown = "\n".join(t.history())
     assert "● Read 2 files, ran 1 command · 1 failed (Ctrl-O)" in shown
     assert "✗ $ ls nothere · exit 2" in shown
