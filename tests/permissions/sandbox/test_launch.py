@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -84,14 +85,15 @@ def test_the_model_hears_which_limit_of_the_sandbox_stopped_a_command(program: P
 
 
 def test_a_rule_for_the_sandbox_runs_a_program_in_it_in_mode_ask(program: Program) -> None:
-    write = f"python3 -c \"open('made', 'w'); open('/usr/{program.base.name}', 'w')\""
+    beyond = Path(f"/usr/made-by-{os.getpid()}")
+    write = f"python3 -c \"open('made', 'w'); open('{beyond}', 'w')\""
     commands = [write, "node -e 1"]
     (written, answer), (status, _) = ran(
         program, [sh(command) for command in commands], "--allow", "sandbox(python3 *)", mode="ask"
     )
     assert (written, "can write only in the workspace" in answer) == ("error", True), answer
     assert (program.work / "made").exists()
-    assert not Path("/usr", program.base.name).exists()
+    assert not beyond.exists()
     assert status == "denied"
 
 
