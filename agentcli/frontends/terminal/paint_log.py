@@ -9,6 +9,7 @@ printed again.
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -82,7 +83,8 @@ class PaintLog:
         return len(self._unanswered) < UNANSWERED
 
     def sent(self, paint: Paint) -> None:
-        """Add a paint that ends with ASK_WIDTH."""
+        """Add a paint that ends with ASK_WIDTH. Of a terminal that does not answer, few printed pieces are kept."""
+        self._give_up(paint.at - PATIENCE)
         self._unanswered.append(paint)
 
     def answered(self, columns: int) -> bool:
@@ -102,10 +104,7 @@ class PaintLog:
         The caller replaces these lines. `below` is the number of live rows from the cursor's row on. Paints without an
         answer count as correct. Rows that left the screen cannot be changed.
         """
-        for n, paint in enumerate(self._unanswered):
-            if paint is not None:
-                self._apply(paint, paint.columns)
-                self._unanswered[n] = None
+        self._give_up(math.inf)
         first, again = self._live, tuple[Piece, ...]()
         if self._wrong is not None:
             starts = sorted({self._wrong, self._live, *(start for start, _ in self._pieces if start > self._wrong)})
@@ -115,6 +114,15 @@ class PaintLog:
             self._pieces = [(start, piece if start < first else None) for start, piece in self._pieces]
         self._live, self._wrong = first, None
         return self._rows(size.columns, first), again
+
+    def _give_up(self, until: float) -> None:
+        """Count the paints until this time as correct."""
+        for n, paint in enumerate(self._unanswered):
+            if paint is not None:
+                if paint.at > until:
+                    break
+                self._apply(paint, paint.columns)
+                self._unanswered[n] = None
 
     def reset(self, above: Sequence[str] = (), column: int = 0) -> None:
         """Assume that these live lines are above the cursor; answers to earlier paints are no longer needed."""

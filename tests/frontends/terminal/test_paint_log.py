@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import time
 
-from agentcli.frontends.terminal.paint_log import HISTORY, UNANSWERED, Paint, PaintLog, first_rows
+from agentcli.frontends.terminal.paint_log import HISTORY, PATIENCE, UNANSWERED, Paint, PaintLog, first_rows
 from agentcli.frontends.terminal.render.frame import Size
 from agentcli.frontends.terminal.render.pieces import Printed
 
@@ -53,6 +54,16 @@ def test_lines_that_a_paint_leaves_as_they_are_keep_their_rows_on_a_narrower_scr
     # Four rows stood there, and the paint moved up two: the first line, whole, and one more row of it that it took for its own.
     assert not log.answered(20)
     assert log.erased(Size(40, 24), 1) == (3, ())
+
+
+def test_paints_that_are_not_answered_in_time_count_as_right_and_are_not_kept() -> None:
+    log, piece = PaintLog(), Printed(("a piece",))
+    began = time.monotonic() - 100 * PATIENCE
+    for n in range(UNANSWERED - 1):
+        log.sent(Paint(0, 0, ["a piece"] * HISTORY, 0, 40, [(piece, 1)] * HISTORY, began + n))
+    assert log.asks
+    assert sum(isinstance(each, Paint) for each in gc.get_objects()) <= 3
+    assert log.erased(Size(20, 24), 1)[1] == ()
 
 
 def test_an_erasure_that_reached_too_far_has_what_it_took_printed_again() -> None:
