@@ -199,7 +199,12 @@ def _tree(source: str) -> Sequence[Node] | None:
     if len(source) > LONGEST:
         return None
     tokens = markdown.reader().parse(expand(source))
-    return SyntaxTreeNode(tokens).children if all(token.level < DEEPEST - 2 for token in tokens) else None
+    if any(token.level >= DEEPEST - 2 for token in tokens):
+        return None
+    root = SyntaxTreeNode(tokens)
+    for node in root.walk():  # otherwise the nodes of thousands of blocks would wait for the garbage collection
+        node.parent = None
+    return root.children
 
 
 def _mark(item: Node, bullet: str) -> str:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import re
 
 import pytest
@@ -22,6 +23,18 @@ SOURCE = st.lists(WORDS, max_size=25).map("".join)
 
 def shown(source: str, columns: int = 80, look: Look = Look(PLAIN)) -> list[str]:  # noqa: B008 - immutable
     return [ESCAPE.sub("", line) for line in lines(Block(source, gap=False), columns, look)]
+
+
+def test_a_block_leaves_no_garbage_behind() -> None:
+    source = "# A _b_\n\n- c **d** `e`\n  - [f](http://x.org)\n\n> g\n\n| a |\n|---|\n| 1 |\n"
+    shown(source)
+    gc.collect()
+    gc.disable()
+    try:
+        shown(source)
+        assert gc.collect() < 10
+    finally:
+        gc.enable()
 
 
 @given(SOURCE, st.integers(10, 100), st.sampled_from([DARK, LIGHT, PLAIN, MUTE]), st.booleans())
