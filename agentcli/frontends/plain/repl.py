@@ -26,6 +26,7 @@ from agentcli.frontends.terminal.idle import PAUSES, Idle
 from agentcli.frontends.terminal.input import user_shell
 from agentcli.frontends.terminal.input.attachments import with_attachments
 from agentcli.frontends.terminal.reading import reports_on
+from agentcli.frontends.terminal.render.pieces import each
 from agentcli.frontends.terminal.render.state import State, update
 from agentcli.frontends.terminal.settings import UiSettings
 from agentcli.frontends.terminal.start_questions import settle
@@ -340,7 +341,7 @@ class PlainTerminal(LineTerminal, CommandContext):
         self.say(*narration.began(before, after, self.look))
 
     def _print(self, state: State) -> None:
-        for piece in state.finished:
+        for piece in each(state.finished):
             self.say(*narration.narrate(piece, self.look))
         self.state = replace(state, finished=())
 

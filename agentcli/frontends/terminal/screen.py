@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -21,7 +22,7 @@ from agentcli.frontends.terminal.render.draw import draw, tail
 from agentcli.frontends.terminal.render.facts import Status
 from agentcli.frontends.terminal.render.frame import Live, Size
 from agentcli.frontends.terminal.render.markdown import lines
-from agentcli.frontends.terminal.render.pieces import Piece
+from agentcli.frontends.terminal.render.pieces import Backlog, Piece
 from agentcli.frontends.terminal.render.scrollback import as_it_is, render
 from agentcli.frontends.terminal.render.state import State, update
 from agentcli.frontends.terminal.style import Look, Markdown
@@ -31,7 +32,8 @@ FRAME = 0.033
 BUDGET = 0.012
 """Seconds of printing in one tick, after which keys have their turn."""
 
-
+COMING = 50_000
+"""Characters that arrive before they are added to the state, also without a tick."""
 STILL, STILL_IN_TMUX = 0.06, 0.3
 """Seconds without a further change after which a new size is stable. tmux reflows at once and reports it up to 0.25 s later."""
 
@@ -56,7 +58,10 @@ class Screen:
         self.drain: Callable[[], None] = lambda: None
         """Reads the terminal's answers that are still to come."""
         self._device = device
-        self._coming: TextDelta | ThinkingDelta | None = None
+        self._kind: type[TextDelta] | type[ThinkingDelta] = TextDelta
+        self._coming: list[str] = []
+        """Texts of the last events, all of this kind."""
+        self._size = 0
         self._unfinished: list[str] = []
         self._unfinished_for: Size | None = None
         self._seen: Size | None = None
@@ -89,18 +94,15 @@ class Screen:
 
     def apply(self, event: Event) -> None:
         """Apply an event to the state; shown at the next tick."""
-        match self._coming, event:
-            case (TextDelta(before), TextDelta(text)):
-                self._coming = TextDelta(before + text)
-            case (ThinkingDelta(before), ThinkingDelta(text)):
-                self._coming = ThinkingDelta(before + text)
-            case (_, TextDelta() | ThinkingDelta()):
-                self._settle()
-                self._coming = event
-            case _:
-                self._settle()
-                self.state = update(self.state, event, time.monotonic())
-                self._stale = True
+        if not isinstance(event, self._kind) or self._size > COMING:
+            self._settle()
+        if isinstance(event, TextDelta | ThinkingDelta):
+            self._kind = type(event)
+            self._coming.append(event.text)
+            self._size += len(event.text)
+        else:
+            self.state = update(self.state, event, time.monotonic())
+            self._stale = True
         self._dirty.set()
 
     def refresh(self) -> None:
@@ -129,17 +131,16 @@ class Screen:
         size, began = self._seen or self.size, time.perf_counter()
         lines: list[str] = []
         printed: list[tuple[Piece, int]] = []
-        pieces = iter(waiting := self.state.finished)
-        while (
-            len(printed) < len(waiting)
-            and time.perf_counter() - began < BUDGET
-            and not (lines and self._device.keys_wait)
-        ):
-            piece = next(pieces)
+        left = deque(self.state.finished)
+        while left and time.perf_counter() - began < BUDGET and not (lines and self._device.keys_wait):
+            piece = left.popleft()
+            if isinstance(piece, Backlog):
+                left.extendleft(reversed(piece.next()))
+                continue
             rendered = render((piece,), size.columns, self.look, renderer(self.look))
             lines += rendered
             printed.append((piece, len(rendered)))
-        waiting = waiting[len(printed) :]  # once a tick: there may be many
+        waiting = tuple(left)
         if self._stale and self.status is not None:
             self.state = replace(self.state, status=self.status())
             self._stale = False
@@ -292,9 +293,10 @@ class Screen:
         self._high = self._printed = 0
 
     def _settle(self) -> None:
-        coming, self._coming = self._coming, None
-        if coming is not None:
-            self.state = update(self.state, coming, time.monotonic())
+        if self._coming:
+            event = self._kind("".join(self._coming))
+            self._coming, self._size = [], 0
+            self.state = update(self.state, event, time.monotonic())
 
 
 def renderer(look: Look) -> Markdown:

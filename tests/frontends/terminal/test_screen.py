@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from agentcli.core.event import TextDelta, Warned
 from agentcli.frontends.terminal.dialogs.dialogs import Dialog
 from agentcli.frontends.terminal.input.attachments import Pastes
 from agentcli.frontends.terminal.paint import Painter
@@ -70,6 +71,27 @@ def test_keys_that_wait_come_before_the_pieces_still_to_be_printed() -> None:
         return printed
 
     assert asyncio.run(run()) == [1, 2, 3]
+
+
+def test_a_reply_that_comes_faster_than_it_is_printed_waits_as_text_and_is_printed_once() -> None:
+    async def run() -> str:
+        device: Any = ShrinkingDevice(1_000_000)
+        screen = Screen(device, Look(PLAIN))
+        screen.here.clear()
+        for n in range(4_000):
+            screen.apply(TextDelta(f"paragraph {n}, which is not long.\n\n"))
+        assert len(screen.state.finished) == 1
+        screen.apply(Warned("beware"))
+        screen.here.set()
+        screen.tick()
+        assert 1 < len(screen.state.finished) < 400
+        screen.flush()
+        return "".join(device.written)
+
+    written = asyncio.run(run())
+    found = [int(number) for number in re.findall(r"paragraph (\d+),", written)]
+    assert found == list(range(4_000))
+    assert written.index("beware") > written.index("paragraph 3999,")
 
 
 PUSHED, RESTORED = "\x1b[22;2t", "\x1b[23;2t"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from agentcli.core.dataclass import dataclass
@@ -11,7 +12,7 @@ from agentcli.core.message import FINDINGS, ToolResult
 from agentcli.core.record import TodoItem
 from agentcli.core.sanitise import safe
 from agentcli.frontends.run.findings import Finding
-from agentcli.frontends.terminal.render.markdown_blocks import Block
+from agentcli.frontends.terminal.render.markdown_blocks import Block, Blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,33 @@ class Reply:
     """A finished block of the model's answer."""
 
     block: Block
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """Text of the model's answer that waits to be printed: its blocks would need several times its memory.
+
+    `begun` is the open part before the text that is left, `end` the one after it. `read` counts the characters of the
+    first text that are done.
+    """
+
+    texts: tuple[str, ...]
+    begun: Blocks
+    end: Blocks
+    read: int = 0
+
+    def next(self) -> tuple[Reply | Backlog, ...]:
+        """Return its next blocks, and the rest of it."""
+        begun, blocks = self.begun.feed(self.texts[0][self.read : self.read + SLICE])
+        read, texts = self.read + SLICE, self.texts
+        if read >= len(texts[0]):
+            read, texts = 0, texts[1:]
+        replies = tuple(map(Reply, blocks))
+        return (*replies, Backlog(texts, begun, self.end, read)) if texts else replies
+
+
+SLICE = 4_000
+"""Characters of waiting text that are split into blocks at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,3 +189,15 @@ class Findings:
 Piece = (
     Findings | UserMessage | Attached | Reply | Thought | Called | CalledTogether | TodoList | Finished | Note | Printed
 )
+Waiting = Piece | Backlog
+
+
+def each(waiting: Iterable[Waiting]) -> Iterator[Piece]:
+    """Yield the pieces, and in the place of a backlog its blocks."""
+    left = deque(waiting)
+    while left:
+        piece = left.popleft()
+        if isinstance(piece, Backlog):
+            left.extendleft(reversed(piece.next()))
+        else:
+            yield piece

@@ -25,6 +25,8 @@ from agentcli.frontends.terminal.render.pieces import (
     Thought,
     TodoList,
     UserMessage,
+    Waiting,
+    each,
 )
 from agentcli.frontends.terminal.render.spans import Run, written
 from agentcli.frontends.terminal.style import Look, Markdown, Theme, count, duration
@@ -35,9 +37,9 @@ MESSAGE_LINES, MESSAGE_CHARACTERS = 40, 8_000
 """A prompt longer than either maximum is cut to a quarter of it."""
 
 
-def render(pieces: Sequence[Piece], width: int, look: Look, markdown: Markdown) -> list[str]:
+def render(pieces: Sequence[Waiting], width: int, look: Look, markdown: Markdown) -> list[str]:
     """Return the lines of at most `width` cells for all pieces, in order."""
-    return [line for piece in pieces for line in _piece(piece, width, look, markdown)]
+    return [line for piece in each(pieces) for line in _piece(piece, width, look, markdown)]
 
 
 def _piece(piece: Piece, width: int, look: Look, markdown: Markdown) -> list[str]:

@@ -21,6 +21,8 @@ from agentcli.frontends.terminal.render.failures import can_be_sent_again, told
 from agentcli.frontends.terminal.render.frame import Panel
 from agentcli.frontends.terminal.render.markdown_blocks import Blocks
 from agentcli.frontends.terminal.render.pieces import (
+    SLICE,
+    Backlog,
     Called,
     CalledTogether,
     Findings,
@@ -30,12 +32,15 @@ from agentcli.frontends.terminal.render.pieces import (
     Reply,
     Thought,
     TodoList,
+    Waiting,
 )
 from agentcli.frontends.terminal.style import count
 
 MAX_ACTS = 200
 MAX_TOGETHER = 50
 """Calls in one line of the scrollback."""
+MAX_BLOCKS = 100
+"""Waiting pieces from which the text of a reply waits as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,7 @@ class State:
     Calls are listed only until they have a result.
     """
 
-    finished: tuple[Piece, ...] = ()
+    finished: tuple[Waiting, ...] = ()
     reply: Blocks = field(default_factory=Blocks)
     spoke: bool = False
     thought: str = ""
@@ -72,7 +77,7 @@ class State:
     bodied: bool = False
     displayed: frozenset[str] = frozenset()
     """Calls that were printed completely for their approval."""
-    printed: type[Piece] | None = None
+    printed: type[Waiting] | None = None
     """Kind of the last printed piece."""
     considered: Thought | None = None
     """The last thought that ended."""
@@ -88,7 +93,7 @@ class State:
         """Return the state with pieces to print again, before all others."""
         return replace(self, finished=(*pieces, *self.finished))
 
-    def add(self, *pieces: Piece) -> State:
+    def add(self, *pieces: Waiting) -> State:
         """Add pieces to print; a note is set apart from the model's text and from output.
 
         Waiting results are printed first.
@@ -99,6 +104,24 @@ class State:
             pieces = (replace(pieces[0], gap=True), *pieces[1:])
         finished = (*self.settle().finished, *pieces)
         return replace(self, finished=finished, printed=type(pieces[-1]), reads=(), bodied=False)
+
+    def hear(self, text: str) -> State:
+        """Add text of the reply; if much waits to be printed, or much comes at once, without its finished blocks."""
+        if len(self.finished) < MAX_BLOCKS and len(text) <= SLICE:
+            reply, blocks = self.reply.feed(text)
+            return replace(self.add(*map(Reply, blocks)), reply=reply)
+        reply, found = self.reply, False
+        for start in range(0, len(text), 10 * SLICE):
+            reply, blocks = reply.feed(text[start : start + 10 * SLICE])
+            found = found or bool(blocks)
+        last = self.finished[-1] if self.finished else None
+        if isinstance(last, Backlog) and last.end is self.reply and not self.reads:
+            longer = replace(last, texts=(*last.texts, text), end=reply)
+            return replace(self, finished=(*self.finished[:-1], longer), reply=reply)
+        if not found:
+            return replace(self, reply=reply)
+        waiting = self.add(Backlog((text,), self.reply, reply))
+        return replace(waiting, reply=reply, printed=Reply)
 
     def settle(self) -> State:
         """Print the results that wait for others of their kind."""
@@ -311,8 +334,7 @@ def _answered(state: State, result: ToolResult) -> State:
 
 
 def _hear(state: State, text: str) -> State:
-    reply, blocks = state.reply.feed(safe(text))
-    return _count(replace(state.add(*map(Reply, blocks)), reply=reply, spoke=True, writing=""), len(text))
+    return _count(replace(state.hear(safe(text)), spoke=True, writing=""), len(text))
 
 
 def _end_thought(state: State, now: float) -> State:

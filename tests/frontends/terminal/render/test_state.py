@@ -24,7 +24,7 @@ from agentcli.core.event import (
 )
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.record import Body, Prune, Record, Todo, TodoItem
-from agentcli.frontends.terminal.render.pieces import Called, CalledTogether, Note, Reply, Thought, UserMessage
+from agentcli.frontends.terminal.render.pieces import Called, CalledTogether, Note, Reply, Thought, UserMessage, each
 from agentcli.frontends.terminal.render.state import State, update
 
 CALL = ToolCall("c1", "bash", {"command": "make"})
@@ -42,7 +42,26 @@ def after(*events: Event, state: State | None = None) -> State:
 
 
 def replies(state: State) -> list[str]:
-    return [piece.block.source for piece in state.finished if isinstance(piece, Reply)]
+    return [piece.block.source for piece in each(state.finished) if isinstance(piece, Reply)]
+
+
+def test_text_that_waits_in_thousands_of_blocks_is_printed_as_the_same_blocks() -> None:
+    text = "".join(
+        f"Paragraph {n}.\n\n- item\n\n  more of it\n\n```\n{n}\n\n```\n| a |\n|---|\n| {n} |\n" for n in range(500)
+    )
+    begun = after(TextDelta("One.\n\nTw"))
+    for size in (7, 400, 5_000, len(text)):
+        pieces = [TextDelta(text[start : start + size]) for start in range(0, len(text), size)]
+        note = Warned("beware")
+        state = after(
+            *pieces, note, *pieces, recorded(Message("assistant", (Text("…"),))), TextDelta("L\n\nast"), state=begun
+        )
+        reply, blocks = begun.reply.feed(text + text)
+        expected = ["One.", *(block.source for block in (*blocks, *reply.end())), "L"]
+        assert replies(state) == expected
+        assert [type(piece) for piece in each(state.finished)].index(Note) < len(expected) - 2
+        assert len(state.finished) < 400
+        assert (state.printed, state.reply.rest) == (Reply, "ast")
 
 
 def test_a_reply_is_printed_block_by_block_and_whole_when_it_is_recorded() -> None:
