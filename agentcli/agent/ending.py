@@ -173,8 +173,14 @@ def undone(text: str, deeds: Deeds, task: str, *, idle: bool = True, alone: bool
         yield _UNCLEAR
 
 
+_REPORT = 50_000
+"""Characters of a message in which claims are looked for: several times the longest report. The search takes 2 s a megabyte."""
+
+
 def receipt_in(core: SessionCore, text: str) -> Receipt:
-    """Return the receipt of a message with which a turn of this session ends."""
+    """Return the receipt of a message with which a turn of this session ends. Of a very long one, its end is read."""
+    if len(text) > _REPORT:
+        text = text[-_REPORT:].partition("\n")[2]
     if not core.setup.settings.agent.receipts or not may_claim(text):
         return NO_RECEIPT
     from agentcli.agent.receipts import receipt_of  # it compiles patterns, and few messages claim something

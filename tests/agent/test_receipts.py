@@ -225,6 +225,12 @@ def test_a_person_sees_one_line_and_the_model_is_not_reminded(tmp_path: Path) ->
     assert (end.verified, told, reminders) == (True, ["Tests: 14 passed, after the last edit"], [])
 
 
+def test_of_a_message_as_long_as_a_book_the_end_is_read(tmp_path: Path) -> None:
+    book = "The second chapter of this book is longer than the first.\n" * 1_000
+    assert ending(tmp_path, say("", WRITE), say(f"All tests pass.\n{book}"), attended=True)[0].verified is None
+    assert ending(tmp_path, say("", WRITE), say(f"{book}\nAll tests pass."), attended=True)[0].verified is False
+
+
 def test_receipts_can_be_switched_off_and_say_nothing_without_a_claim(tmp_path: Path) -> None:
     assert ending(tmp_path, say("", WRITE), WRONG, receipts=False)[0].verified is None
     end, told, reminders = ending(tmp_path, say("", WRITE), say("The cart is done."))
