@@ -445,7 +445,8 @@ def _names(body: object, most: int) -> Iterator[str]:
         case ToolResult() if not body.failed and not body.metadata.get("exit_code"):
             if "/" in body.output:
                 yield from _first(_PATH.findall(body.output), most)
-            yield from _first(_DEFINED.findall(body.output), most)
+            if any(word in body.output for word in _DEFINING):  # twice as fast as the pattern
+                yield from _first(_DEFINED.findall(body.output), most)
         case _:
             return
 
@@ -456,5 +457,6 @@ def _first(found: Iterable[str], most: int) -> Iterator[str]:
 
 _FENCE = re.compile(r"```.*?```", re.DOTALL)
 _QUOTED = re.compile(r"`([A-Za-z_][\w.]{3,60}(?:\(\))?)`")
-_DEFINED = re.compile(r"\b(?:def|class|function|interface|struct|enum|trait|fn|func|type) ([A-Za-z_]\w{3,60})")
+_DEFINING = ("def ", "class ", "function ", "interface ", "struct ", "enum ", "trait ", "fn ", "func ", "type ")
+_DEFINED = re.compile(rf"\b(?:{'|'.join(_DEFINING)})([A-Za-z_]\w{{3,60}})")
 _PATH = re.compile(r"(?<![\w/.:-])(?:[\w.-]{1,60}/){1,12}[\w-]{1,60}\.\w{1,5}\b")
