@@ -59,7 +59,8 @@ class ViewBlocks:
 
     def size(self, number: int) -> int:
         """Return the tokens of a block."""
-        return round(self._tokens(self._sizes[number], 1))
+        rule = self._counter.rule
+        return round(self._sizes[number] * rule.rate + rule.per_block)
 
     def start(self, number: int) -> int:
         """Return the tokens of the blocks before a block."""

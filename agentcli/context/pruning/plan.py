@@ -132,11 +132,13 @@ def candidates(layout: TokenLayout, spared: frozenset[str] = frozenset()) -> tup
     outdated, needed = superseded.outputs, superseded.pointed_at | spared
     found, total = [], 0
     for number in reversed(index.standing[: bisect_left(index.standing, index.answered)]):
-        block = layout.blocks[number]
         size = index.size(number)
         total += size
+        if size < rules.smallest:
+            continue
+        block = layout.blocks[number]
         dead = block.tool_use_id in outdated
-        if (total <= protect and not dead) or size < rules.smallest:
+        if total <= protect and not dead:
             continue
         worth = 0.0 if dead else layout.worth(number, size)
         old = worth < 1 and index.turns_behind(number) >= rules.auto_turns
@@ -151,7 +153,8 @@ def candidates(layout: TokenLayout, spared: frozenset[str] = frozenset()) -> tup
 def _inputs(layout: TokenLayout, protect: int, needed: Container[str]) -> Iterator[Candidate]:
     rules, index, total = layout.window.settings.prune, layout.index, 0
     for number in sorted((*index.standing, *index.inputs), reverse=True):
-        block, call = layout.blocks[number], layout.blocks[number].part
+        block = layout.blocks[number]
+        call = block.part
         if isinstance(call, ToolCall) and (block.seq == index.replies[-1] or call.call_id not in index.succeeded):
             continue
         size = index.size(number)
