@@ -48,7 +48,8 @@ def word_values(node: Node, variables: Mapping[str, Values], output: Callable[[N
             parts = [child for child in node.children if child.type not in ('"', "$")]
             return _joined(_spaced(node, parts, variables, output))
         case "concatenation" | "command_name":
-            return spread(_joined([word_values(child, variables, output) for child in node.children]))
+            joined = _joined([_shielded(child, word_values(child, variables, output)) for child in node.children])
+            return tuple(value.translate(_SHOWN) for value in spread(joined))
         case "simple_expansion":
             return _variable(raw.lstrip("$"), variables)
         case "expansion":
@@ -67,6 +68,18 @@ def word_values(node: Node, variables: Mapping[str, Values], output: Callable[[N
         case _:
             piece: Piece = parse_word(node)
             return spread((piece.text,)) if piece.loose else (piece.text,)
+
+
+_QUOTED = frozenset(("string", "raw_string", "ansi_c_string", "translated_string"))
+_REPLACED = frozenset(("simple_expansion", "expansion", "command_substitution"))
+_HIDDEN = str.maketrans("{},", "\udb00\udb01\udb02")
+_SHOWN = str.maketrans("\udb00\udb01\udb02", "{},")
+"""Placeholders for signs that expand nothing. No text contains them, because they are half characters."""
+
+
+def _shielded(piece: Node, values: Values) -> Values:
+    """Return the values of a piece of a word, with placeholders if the shell expands no braces in it."""
+    return tuple(value.translate(_HIDDEN) for value in values) if piece.type in _QUOTED | _REPLACED else values
 
 
 def _spaced(

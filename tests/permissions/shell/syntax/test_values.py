@@ -8,7 +8,13 @@ from agentcli.permissions.shell.syntax.parse import UNKNOWN, below, parser
 from agentcli.permissions.shell.syntax.values import BELOW, MOST, UNSET, Values, merged, spread, word_values
 from tests.tables import each_row
 
-VARIABLES: Mapping[str, Values] = {"a": ("x", "y"), "file": ("src/main.py",), "empty": ("",), UNSET: ("",)}
+VARIABLES: Mapping[str, Values] = {
+    "a": ("x", "y"),
+    "file": ("src/main.py",),
+    "empty": ("",),
+    "braces": ("{p,q}",),
+    UNSET: ("",),
+}
 
 
 @each_row(
@@ -36,6 +42,10 @@ VARIABLES: Mapping[str, Values] = {"a": ("x", "y"), "file": ("src/main.py",), "e
         ("$(pwd)", ("made",)),
         ("<(x)", ("/dev/fd/9",)),
         ("{b,c}.txt", ("b.txt", "c.txt")),
+        ("a='{b,c}'", ("a={b,c}",)),
+        ("{'b,c',d}", ("b,c", "d")),
+        ('{"$a",z}', ("x", "z", "y")),
+        ("$braces/x", ("{p,q}/x",)),
     ],
 )
 def test_a_word_has_the_values_that_the_shell_may_give_it(word: str, values: Values) -> None:
