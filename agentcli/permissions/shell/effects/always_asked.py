@@ -29,6 +29,7 @@ from agentcli.permissions.shell.programs.known_programs import (
     SHELLS,
     WRAPPERS,
     is_interpreter,
+    runs_a_file,
     uses_network,
     word_set,
 )
@@ -75,7 +76,7 @@ def why_protected(
 
     `readings` is empty if the line is not understood. With `boxed` it would run in the sandbox. There no program can
     write an existing protected file, or anything outside the workspace. A program that is not known to change files may
-    then be given its name. An interpreter may run a script outside.
+    then be given its name. An interpreter may run a script outside the workspace: it only reads it.
     """
     if readings and not any(reading.why for reading in readings):
         return ""
@@ -144,16 +145,17 @@ def _part_protected(
     name = os.path.basename(values[0]) if values else ""
     reads = name in _READING or fits_reading(name, values) or (name == "git" and _only_shows_git(values))
     tries = boxed and not reads and _changes_unknown(part)
-    starts = boxed and len(values) > 1 and is_interpreter(name) and all(piece.known for piece in part.words[:2])
-    script = values[1] if starts else ""
-    targets = [(piece.text, not reads) for piece in words] + [(piece.text, True) for piece in part.writes]
+    starts = is_interpreter(name) if boxed else runs_a_file(name)
+    script = next(iter(part.words[1:2]), None) if starts and all(piece.known for piece in part.words[:2]) else None
+    runs = script is not None and all(_is_outside(script.text, folder, workspace) for folder in folders)
+    targets = [(piece.text, not reads and not (runs and piece is script)) for piece in words]
+    targets += [(piece.text, True) for piece in part.writes]
     if entries and not feeds and (why := _entry_protected(values, folders, workspace)):
         return why
     for word, write in [*targets, *((piece.text, False) for piece in part.reads)]:
         for candidate in dict.fromkeys((*paths_in(word), *_quoted_in(name, word))):
             for folder in folders:
                 closed = tries and os.path.lexists(folder / os.path.expanduser(candidate))
-                closed = closed or (candidate == script and _is_outside(script, folder, workspace))
                 if why := _word_protected(candidate, write and not closed, folder, workspace):
                     return why
     return ""
@@ -183,7 +185,7 @@ def _changes_unknown(part: Part) -> bool:
 
 
 def _is_outside(word: str, folder: Path, workspace: Workspace) -> bool:
-    """Return True if a word names a path that no command in the sandbox can write, wherever its links lead."""
+    """Return True if a word names a path outside the workspace and temporary files, wherever its links lead."""
     named = os.path.normpath(folder / os.path.expanduser(word))
     tops = [*workspace.roots, *workspace.resolved_roots, workspace.cwd, Path("/tmp"), *filter(None, [workspace.tmp])]
     return not impossible(named) and not any(below(path, tops) for path in (named, resolved(named)))
