@@ -20,7 +20,7 @@ from agentcli.permissions.shell.effects.pushing import push_of
 from agentcli.permissions.shell.effects.taking import makes_no_links, may_be_made, takes_own
 from agentcli.permissions.shell.programs.administration import BY_NUMBER, ends_listed, name_ended, numbers_ended
 from agentcli.permissions.shell.programs.client_verbs import reads_with
-from agentcli.permissions.shell.programs.forge import REVIEW_THREADS, files_told, forge_host, writes_forge
+from agentcli.permissions.shell.programs.forge import COMMENTS, REVIEW_THREADS, files_told, forge_host, writes_forge
 from agentcli.permissions.shell.programs.known_programs import CLIENTS, limited, limited_program, word_set
 from agentcli.permissions.shell.programs.services import reads_here
 from agentcli.permissions.shell.syntax.file_names import meanings
@@ -260,7 +260,7 @@ def _forge(command: Command, folders: tuple[Path, ...], workspace: Workspace, re
     takes = bool(files_told(command.words))
     if workspace.approves(pattern):
         return Elsewhere(acts=True, takes=takes)
-    told = " ".join(command.words[:3]) if pattern == REVIEW_THREADS else pattern.removesuffix(" *")
+    told = " ".join(command.words[:3]) if pattern in (REVIEW_THREADS, COMMENTS) else pattern.removesuffix(" *")
     why = f"gh uses the network: {told} is visible to others"
     return Elsewhere(True, why, pushes=(pattern,), takes=takes)
 

@@ -17,8 +17,10 @@ from agentcli.permissions.shell.syntax.parse import UNKNOWN, contents, plain_git
 from agentcli.system import probe
 
 _PLAIN = Shape(
-    "-quvn --quiet --verbose --set-upstream --dry-run --progress --no-progress --porcelain", "remote? branch?"
+    "-quvn --quiet --verbose --set-upstream --dry-run --progress --no-progress --porcelain --force-with-lease",
+    "remote? branch?",
 )
+_LEASED = "--force-with-lease"
 _URL = re.compile(
     r"https://[\w.-]+(?::443)?/[\w./~+-]*|ssh://(?:[\w.-]+@)?\w[\w.-]*(?::\d+)?/[\w./~+-]*|(?:\w[\w.-]*@)?\w[\w.-]*:(?!:|//)[\w~/][\w./~+-]*"
 )
@@ -67,7 +69,16 @@ def push_of(words: Sequence[str], folders: Sequence[Path], workspace: Workspace)
         return Push("the repository is not a folder of the session, so a program may have made it")
     if secret := next((path for path in workspace.git(top).secrets if names_protected(path, write=False)), ""):
         return replace(_pushed(operands, top, workspace), why=f"{os.path.relpath(secret, top)} is part of the branch")
-    return _pushed(operands, top, workspace)
+    push = _pushed(operands, top, workspace)
+    return _forced(push) if _LEASED in words else push
+
+
+def _forced(push: Push) -> Push:
+    """Return what a push does that may replace commits of the remote. A rule is enough for the current branch."""
+    if push.why or push.fresh:
+        return Push(push.why or "it may replace commits of a branch that is not the current one")
+    plain = push.plain.replace("git push", f"git push {_LEASED}", 1)
+    return replace(push, why="it may replace commits of your branch there", plain=plain)
 
 
 def _pushed(operands: Sequence[str], top: Path, workspace: Workspace) -> Push:

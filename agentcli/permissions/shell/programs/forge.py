@@ -67,7 +67,10 @@ _WRITING = (
         "-f:said -F:said --field=said --raw-field=said -X:=POST --method==POST -H:text --header=text -q:jq --jq=jq --silent -i",
         "=api thread",
     ),
-    Shape("-f:remark -F:remark --field=remark --raw-field=remark -q:jq --jq=jq --silent", "=api =graphql"),
+    *(
+        Shape(f"-f:{kind} -F:{kind} --field={kind} --raw-field={kind} -q:jq --jq=jq --silent", "=api =graphql")
+        for kind in ("remark", "comment")
+    ),
 )
 """Commands of `gh` that write only what their words, or the files among them, say."""
 
@@ -86,6 +89,8 @@ def told_by(pattern: str, words: Sequence[str]) -> bool | None:
 
 REVIEW_THREADS = "gh api graphql *ReviewThread*"
 """Pattern of the rule for answering and resolving threads of reviews."""
+COMMENTS = "gh api graphql *Comment*"
+"""Pattern of the rule for adding comments to discussions, issues and pull requests."""
 _TOLD = frozenset(
     f"{kind} {act}" for kind in ("pr", "issue") for act in word_set("create comment edit ready close reopen review")
 )
@@ -109,8 +114,9 @@ def writes_forge(words: Sequence[str]) -> str:
 
 def _remarked(found: Found) -> str:
     """Return the pattern for a comment by a direct call on a pull request, an issue or a review thread."""
-    if any(kind == "remark" and value.startswith("query=") for kind, value in found):
-        return REVIEW_THREADS
+    kinds = [kind for kind, value in found if kind in ("remark", "comment") and value.startswith("query=")]
+    if kinds:
+        return REVIEW_THREADS if kinds[0] == "remark" else COMMENTS
     thread = next((value for kind, value in found if kind == "thread"), "")
     return f"gh api {thread} *" if thread and any(kind == "said" for kind, _ in found) else ""
 

@@ -110,9 +110,15 @@ def _like(pattern: str) -> Kind:
     return re.compile(pattern, re.DOTALL | re.IGNORECASE).fullmatch
 
 
-_REMARK = r"(?:(?:un)?resolveReviewThread|addPullRequestReviewThreadReply)\s*\(\s*input\s*:\s*\{[^{}]*\}\s*\)"
 _RESULT = r"\s*\{(?:[^{}]|\{[^{}]*\})*\}\s*"
-"""A field of a mutation that answers or closes a thread of a review, and what it returns."""
+"""What a field of a mutation returns."""
+
+
+def _mutation(fields: str) -> Kind:
+    """Return the check of the parameters of a GraphQL call that has only these fields of a mutation."""
+    one = rf"(?:\w+\s*:\s*)?(?:{fields})\s*\(\s*input\s*:\s*\{{[^{{}}]*\}}\s*\){_RESULT}"
+    return _like(rf"query=\s*mutation\b[^{{]*\{{\s*(?:{one})+\}}\s*|(?!query=)\w+=(?!@).*")
+
 
 _KINDS: dict[str, Kind] = {
     "text": _like(r".*"),
@@ -155,9 +161,8 @@ _KINDS: dict[str, Kind] = {
         r"/?repos/[\w.{}-]+/[\w.{}-]+/(?:pulls|issues)/\d+/(?:comments(?:/\d+/replies)?|labels|assignees|requested_reviewers)"
     ),
     "said": _like(r"(?!event=)\w[\w\[\]]*=(?!@).*"),
-    "remark": _like(
-        rf"query=\s*mutation\b[^{{]*\{{\s*(?:(?:\w+\s*:\s*)?{_REMARK}{_RESULT})+\}}\s*|(?!query=)\w+=(?!@).*"
-    ),
+    "remark": _mutation("(?:un)?resolveReviewThread|addPullRequestReviewThreadReply"),
+    "comment": _mutation("add(?:Discussion)?Comment"),
     "sed": sed_only_prints,
     "awk": awk_only_prints,
     "jq": jq_only_reads,

