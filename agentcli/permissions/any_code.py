@@ -24,7 +24,7 @@ from agentcli.permissions.shell.effects.changes import CHANGING, changes_inside
 from agentcli.permissions.shell.effects.containable import STREAMS, scripts_problem
 from agentcli.permissions.shell.effects.covered import why_uncovered
 from agentcli.permissions.shell.effects.harmless_values import harmless_assignments
-from agentcli.permissions.shell.effects.prefixes import runs_code, wider
+from agentcli.permissions.shell.effects.prefixes import interpreter_of, runs_code, wider
 from agentcli.permissions.shell.effects.reaching import is_temporary
 from agentcli.permissions.shell.effects.reading import Reader, Reading
 from agentcli.permissions.shell.effects.starting import starts_another
@@ -61,6 +61,8 @@ function_definition case_statement c_style_for_statement unset_command process_s
 """)
 _QUIET = word_set("true false : break continue exit sleep wait echo [ [[")
 """Commands without an effect beyond their line."""
+_STATUS = re.compile(rb"PIPESTATUS\[\d+\]")
+"""Subscript that only gives how a part of a pipe ended."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufeff\ud800-\udfff]")
 _SUBSCRIPT = re.compile(rb"\w\[")
 """Beginning of a subscript, whose code a test runs even inside quotes."""
@@ -196,7 +198,7 @@ class _Judge:
         """True if a rule about any code lasts: its program could write any file of the workspace."""
         assert self.line.workspace is not None
         place = (self.line.workspace.cwd,)
-        named = (rule.pattern.removesuffix(" *").split() for rule in self.rules if rule.whole)
+        named = (rule.pattern.removesuffix(" *").replace("/*", "/x").split() for rule in self.rules if rule.whole)
         whole = (whole_program_of([*words, "x"], place, self.line.workspace) for words in named)
         return any(one is not None and one.code for one in whole) or any(map(_is_about_code, self.rules))
 
@@ -231,7 +233,7 @@ class _Judge:
         limited = run.env and not harmless_assignments(run.env, run.folders, workspace)
         if not found.code and (limited or (found.exact and not all(map(self._is_plain, run.words)))):
             return None
-        return next((rule for rule in rules if rule.pattern == found.pattern), None)
+        return next((rule for rule in rules if rule.pattern in (found.pattern, found.also)), None)
 
     @property
     def _ends_there(self) -> bool:
@@ -241,8 +243,13 @@ class _Judge:
     def _by_code(self, run: Run) -> Rule | None:
         pattern = runs_code(run.words)
         text = Command(run.words, "", True).text
-        about = filter(_is_about_code, self.rules if pattern else ())
-        return next((rule for rule in about if command_pattern(rule.pattern).fullmatch(text)), None)
+        about = [rule for rule in self.rules if _is_about_code(rule)] if pattern else []
+        name = interpreter_of(pattern)
+        for rule in about:
+            same = name and rule.whole and interpreter_of(rule.pattern) == name
+            if same or command_pattern(rule.pattern).fullmatch(text):
+                return rule
+        return None
 
     def _by_rule(self, run: Run) -> bool:
         workspace = self.line.workspace
@@ -366,12 +373,17 @@ def _shows_names(words: Sequence[str]) -> bool:
 
 
 def _only_prints(words: Sequence[str]) -> bool:
-    """Return True for a builtin or program that only prints its words, or parts of them."""
+    """Return True for a builtin or program that only compares its words, or prints them or parts of them."""
     if words[0] in ("basename", "dirname"):
         return True
+    if words[0] == "test":
+        return len(words) == 4 and _COMPARING.fullmatch(words[2]) is not None and words[1] not in ("-v", "-R")
     if words[0] == "mktemp":
         return not any("/" in word and not word.startswith(("/tmp/", "/var/tmp")) for word in words[1:])
     return words[0] == "printf" and len(words) > 1 and UNKNOWN not in words[1] and not words[1].startswith("-")
+
+
+_COMPARING = re.compile(r"!?=|==|-(?:eq|ne|lt|le|gt|ge)")
 
 
 def _is_simple(line: CommandLine) -> bool:
@@ -395,7 +407,7 @@ def _is_followed(line: CommandLine) -> bool:
     if any(UNKNOWN in source for run in line.followed or () for source in run.reads):
         return False
     for node in below(root):
-        if node.type in _NOT_FOLLOWED or (
+        if (node.type in _NOT_FOLLOWED and not _STATUS.fullmatch(node.text or b"")) or (
             node.type == "&" and node.parent is not None and node.parent.type in _FOLLOWED
         ):
             return False

@@ -133,6 +133,15 @@ def runs_code(words: Sequence[str]) -> str:
     return _pattern(words[: inner + 1]) if code else ""
 
 
+def interpreter_of(pattern: str) -> str:
+    """Return the interpreter that a rule about any code names, without its version and folder: `python` of `python3.12 *`.
+
+    Return an empty text for any other rule.
+    """
+    name = os.path.basename(pattern.removesuffix(" *")).rstrip("0123456789.")
+    return name if runs_code([pattern.removesuffix(" *")]) else ""
+
+
 _VENV = re.compile(r"(?:[\w./-]+/)?\.?venv/bin")
 """The folder of a virtual environment's programs."""
 _MANAGING = word_set("bun")

@@ -22,10 +22,11 @@ from agentcli.permissions.shell.effects.changes import CHANGING, changes_inside,
 from agentcli.permissions.shell.effects.consequences import named_consequence
 from agentcli.permissions.shell.effects.git_repositories import git_placed, replaces_files
 from agentcli.permissions.shell.effects.other_machine import SETTING, machine, secret_there, visit
-from agentcli.permissions.shell.effects.prefixes import runs_code
+from agentcli.permissions.shell.effects.prefixes import interpreter_of, runs_code
 from agentcli.permissions.shell.effects.reaching import is_temporary
 from agentcli.permissions.shell.effects.starting import starts_another
 from agentcli.permissions.shell.programs.administration import RIGHTS, administers
+from agentcli.permissions.shell.programs.forge import reads_forge
 from agentcli.permissions.shell.programs.known_programs import (
     BUILTINS,
     CLIENTS,
@@ -54,6 +55,8 @@ class Whole:
     """True if the program can run any code: then its rule covers whatever its line could do."""
     exact: bool = False
     """True if it covers only words that the shell does not take apart."""
+    also: str = ""
+    """The pattern of another rule that covers the command."""
 
 
 def whole_program_of(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Whole | None:
@@ -75,7 +78,7 @@ def whole_program_of(words: Sequence[str], folders: Sequence[Path], workspace: W
         return _on_machine(words, folders, workspace)
     if name in NETWORK - _PACKAGES:
         return _service(words)
-    return _any_code(words, workspace)
+    return _any_code(words, folders, workspace)
 
 
 _NAME = re.compile(r"[\w.~/+-]+")
@@ -105,7 +108,8 @@ def meaning(patterns: Sequence[str]) -> str:
     code = [pattern.removesuffix(" *") for pattern in patterns if not _limit(pattern)]
     said = [f"`{pattern.removesuffix(' *')}` {_limit(pattern)}" for pattern in patterns if _limit(pattern)]
     if code:
-        said.append(f"{', '.join(f'`{one}`' for one in code)} with any arguments and code (whatever you can do)")
+        names = (f"`{one}`{' (any version)' if interpreter_of(one) else ''}" for one in code)
+        said.append(f"{', '.join(names)} with any arguments and code (whatever you can do)")
     return "; ".join(said)
 
 
@@ -136,13 +140,17 @@ def _sourced(words: Sequence[str], folders: Sequence[Path], workspace: Workspace
 
 
 def words_change_files(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> bool:
-    """Return True for a command that only makes, copies or moves files in the workspace, or temporary ones."""
-    if not words or words[0] not in ("mkdir", "touch", "cp", "mv"):
+    """Return True for a command that only makes, changes or moves files in the workspace, or temporary ones."""
+    if not words or words[0] not in _CHANGING_FILES:
         return False
     return _of_files(words, folders, workspace) is not None
 
 
-def _any_code(words: Sequence[str], workspace: Workspace) -> Whole | None:
+_CHANGING_FILES = word_set("mkdir rmdir touch cp mv sed")
+"""Commands about files that remove none with content."""
+
+
+def _any_code(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Whole | None:
     """Return the rule about a program that may run any code, or of which nothing is known."""
     if pattern := runs_code(words):
         return Whole(f"{words[0]} *" if pattern.count(" ") > 1 else pattern, code=True)
@@ -154,7 +162,28 @@ def _any_code(words: Sequence[str], workspace: Workspace) -> Whole | None:
     verbs = [word for word in words[1:] if not word.startswith("-")][:2]
     if name in FETCHING and not _OTHERS_SEE.isdisjoint(verbs):
         return None
-    return Whole(f"{words[0]} *", code=True)
+    others = not (_OTHERS_SEE | _DEPLOYING).isdisjoint(verbs) or any(map(_REMOVING.fullmatch, verbs))
+    beside = "" if others else _beside(words[0], folders, workspace)
+    return Whole(f"{beside or words[0]} *", code=True, also=f"{words[0]} *")
+
+
+_DEPLOYING = word_set("deploy release")
+
+
+def _beside(program: str, folders: Sequence[Path], workspace: Workspace) -> str:
+    """Return the pattern of the programs beside one that a line calls by its path in the workspace: `./scripts/*`.
+
+    Return an empty text for other programs.
+    """
+    if "/" not in program or ".." in program.split("/"):
+        return ""
+    top = workspace.roots[0]
+    places = {os.path.normpath(folder / program) for folder in folders}
+    found = next(iter(places)) if len(places) == 1 else ""
+    if not found.startswith(f"{top}/") or judge_path(found, workspace, write=False).verdict != "free":
+        return ""
+    inside = os.path.relpath(os.path.dirname(found), top)
+    return "./*" if inside == "." else f"./{inside}/*"
 
 
 def _only_reads(name: str) -> bool:
@@ -261,22 +290,23 @@ def _forge(words: Sequence[str]) -> Whole | None:
     noun, verb = [*words[1:3], "", ""][:2]
     if noun == "api":
         return _called(words)
-    if (
-        noun in _ACCOUNT
-        or UNKNOWN in noun
-        or not _VERB.fullmatch(noun)
-        or not _VERB.fullmatch(verb)
-        or _REMOVING.fullmatch(verb)
+    reads = not any(UNKNOWN in word for word in words) and (reads_forge(words) or list(words[2:]) == ["--help"])
+    if not reads and (
+        noun in _ACCOUNT or not _VERB.fullmatch(noun) or not _VERB.fullmatch(verb) or _REMOVING.fullmatch(verb)
     ):
         return None
-    if any(word.startswith(("--delete", "--admin", "--visibility")) and word != "--delete-branch" for word in words):
+    if any(
+        word.startswith(("--delete", "--admin", "--visibility", "--public")) and word != "--delete-branch"
+        for word in words
+    ):
         return None
     elsewhere = [after for word, after in zip(words, [*words[1:], ""], strict=True) if word in ("-R", "--repo")]
     elsewhere += [word.partition("=")[2] for word in words if word.startswith("--repo=")]
     elsewhere += [word[2:] for word in words if word.startswith("-R") and len(word) > 2]
     if any(not _REPOSITORY.fullmatch(value) for value in elsewhere):
         return None
-    return Whole(" ".join((words[0], *(f"--repo {value}" for value in elsewhere[:1]), "*")))
+    pattern = " ".join((words[0], *(f"--repo {value}" for value in elsewhere[:1]), "*"))
+    return Whole(pattern, also=f"{words[0]} *" if reads else "")
 
 
 _REPOSITORY = re.compile(r"[\w.-]+(?:/[\w.-]+)+")

@@ -34,6 +34,7 @@ EVERY = (
     "frob *",
     "ssh web *",
     "scp web *",
+    "./scripts/* *",
 )
 
 
@@ -94,6 +95,11 @@ def asked(command: str, workspace: Workspace, patterns: Sequence[str] = ()) -> D
         ("F=log.txt; wc -l < $F; frob", ["frob *"]),
         ("set -euo pipefail; frob a", ["frob *"]),
         ("frob - <<'R' 2>&1 | tail -2\nx = {'a': 1}\nR", ["frob *"]),
+        ("./scripts/x.sh $(git rev-parse HEAD) && cd src && ../scripts/y", ["./scripts/* *", "../scripts/y *"]),
+        ("cd src && timeout 5 pkg/tool --all 2>&1 | tail -3", ["./src/pkg/* *"]),
+        ("./scripts/x deploy", ["./scripts/x *"]),
+        ("gh auth status && gh release --help", ["gh *"]),
+        ("frob | tail -1; test ${PIPESTATUS[0]} -eq 0", ["frob *"]),
         ("timeout 9 ssh web 'bash -s' <<'R' 2>&1 | tail -2\ncd /srv\nfrob x | head -1\nR", ["ssh web *"]),
     ],
 )  # fmt: skip
@@ -178,6 +184,7 @@ def test_a_whole_program_is_offered_without_a_sandbox_and_covers_its_line(
         "gh release delete v1",
         "gh secret set A",
         "gh auth token",
+        "gh repo create x --public",
         "gh api -X DELETE repos/me/it",
         "gh api -XDELETE repos/me/it",
         "gh api repos/me/it -f name=x",
@@ -284,6 +291,25 @@ def test_a_whole_program_is_offered_without_a_sandbox_and_covers_its_line(
         "mkfs.ext4 /dev/sda1",
         "other a",
         "frob a && other b",
+        "./x.sh",
+        "./scripts/../x.sh",
+        "./scripts/sub/x.sh",
+        "/tmp/scripts/x.sh",
+        "cd /opt && ./scripts/x.sh",
+        "./scripts/npm publish",
+        "./scripts/x deploy",
+        "./scripts/* x",
+        "./scripts/x > .env",
+        "./scripts/x && other b",
+        "gh auth status --show-token",
+        "gh secret set A --repo other/x",
+        "gh pr merge 5 --repo other/x",
+        "gh issue comment 5 --repo other/x --body x",
+        "gh pr view 5 --repo evil.example/a/b",
+        "chmod u+s x.sh",
+        "frob ${PIPESTATUS[$(other)]}",
+        'frob; test -v "a[$(other)]"',
+        "frob; test -v x = 1",
     ],
 )
 def test_what_others_would_lose_asks_under_every_rule_about_a_program(workspace: Workspace, command: str) -> None:
@@ -296,6 +322,59 @@ def test_what_others_would_lose_asks_under_every_rule_about_a_program(workspace:
 )
 def test_no_rule_about_a_program_is_offered_for_what_asks_each_time(workspace: Workspace, command: str) -> None:
     assert asked(command, workspace).programs() == ()
+
+
+@each_row(
+    ("command", "pattern"),
+    [
+        ("scripts/y.sh a b | tail -2", "./scripts/* *"),
+        ('cd src && ls; V="$(frob x)"; echo "$V"', "frob *"),
+        ("python -m pytest -q && .venv/bin/python - <<'E'\nx\nE", "python3 *"),
+        ("python3.12 x.py > out.txt && sed -i s/a/b/ README.md && rmdir dist", "python *"),
+        ("gh pr view 5 --repo other/it && gh run list -R other/it", "gh *"),
+    ],
+)
+def test_it_covers_the_same_program_by_other_names_and_in_other_places(
+    workspace: Workspace, command: str, pattern: str
+) -> None:
+    assert asked(command, workspace).decision == "ask"
+    assert asked(command, workspace, [pattern]).decision == "allow"
+
+
+@each_row(
+    "command", ["node x.js", "./python x.py", "pip install x", "python x.py > .env", "sed -i s/a/b/ .env", "rm x.sh"]
+)
+def test_a_rule_about_an_interpreter_covers_no_other_program(workspace: Workspace, command: str) -> None:
+    assert asked(command, workspace, ["python3 *"]).decision == "ask"
+
+
+AGENTS = "~/.codex/plugins"
+
+
+@each_row(
+    ("command", "decision"),
+    [
+        (f"python3 {AGENTS}/x.py --repo .", "allow"),
+        (f"cd src && python3 {AGENTS}/x.py > x.json", "allow"),
+        (f"python3 {AGENTS}/x.py > {AGENTS}/x.py", "ask"),
+        (f"python3 {AGENTS}/x.py {AGENTS}/x.py", "ask"),
+        (f"python3 {AGENTS}/x.py --out={AGENTS}/y.py", "ask"),
+        (f"python3 {AGENTS}/x.py; echo x >> {AGENTS}/x.py", "ask"),
+        (f"python3 {AGENTS}/x.py && rm {AGENTS}/y.py", "ask"),
+        (f"cp x.sh {AGENTS}/x.py && python3 {AGENTS}/x.py", "ask"),
+        (f"python3 -c \"open('{AGENTS}/x.py', 'w')\"", "ask"),
+        (f"perl -i -pe s/a/b/ {AGENTS}/x.py", "ask"),
+        (f"sqlite3 {AGENTS}/x.db 'delete from x'", "ask"),
+        (f"vim {AGENTS}/x.py", "ask"),
+        ("python3 ~/.ssh/id_rsa", "ask"),
+        ("python3 .git/hooks/pre-commit", "ask"),
+        ("python3 .claude/hooks/x.py", "ask"),
+    ],
+)  # fmt: skip
+def test_an_interpreter_only_reads_its_script_in_a_protected_folder_outside(
+    workspace: Workspace, command: str, decision: str
+) -> None:
+    assert asked(command, workspace, [*EVERY, "perl *", "sqlite3 *", "vim *"]).decision == decision
 
 
 def test_a_line_with_such_a_command_offers_the_rules_for_its_others(workspace: Workspace) -> None:
@@ -325,6 +404,8 @@ def test_the_same_text_without_the_choice_of_a_whole_program_covers_as_little_as
 
 def test_what_the_rules_allow_is_said_by_kind() -> None:
     assert meaning(["pnpm *", "docker *"]) == "`pnpm`, `docker` with any arguments and code (whatever you can do)"
+    assert meaning(["python3 *"]) == "`python3` (any version) with any arguments and code (whatever you can do)"
+    assert meaning(["./a/* *"]) == "`./a/*` with any arguments and code (whatever you can do)"
     assert meaning(["git *"]) == "`git` but not pushes, nor what discards or deletes"
     assert meaning(["rm *", "frob *"]) == (
         "`rm` in the workspace and temporary files; `frob` with any arguments and code (whatever you can do)"
