@@ -101,6 +101,7 @@ _FROM_REMOTE: dict[str, tuple[Shape, ...]] = {
             "-pqtvn4 --all --prune --tags --no-tags --quiet --verbose --dry-run --depth=number --unshallow --progress --no-progress",
             "remote? branch*",
         ),
+        Shape("-qv --quiet --verbose --depth=number", "remote pulled"),
     ),
     "pull": (
         Shape(

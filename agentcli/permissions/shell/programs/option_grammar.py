@@ -161,6 +161,7 @@ _KINDS: dict[str, Kind] = {
         r"/?repos/[\w.{}-]+/[\w.{}-]+/(?:pulls|issues)/\d+/(?:comments(?:/\d+/replies)?|labels|assignees|requested_reviewers)"
     ),
     "said": _like(r"(?!event=)\w[\w\[\]]*=(?!@).*"),
+    "pulled": _like(r"pull/(\d+)/head:(?!refs/|heads/|tags/|remotes/)[a-z][a-z_/-]*\1(?:-[\w-]+)?"),
     "remark": _mutation("(?:un)?resolveReviewThread|addPullRequestReviewThreadReply"),
     "comment": _mutation("add(?:Discussion)?Comment"),
     "sed": sed_only_prints,

@@ -296,7 +296,8 @@ def test_a_gated_sandbox_holds_git_that_fetches_and_gh_that_reads(workspace: Wor
     before = config.read_text()
     gated = replace(workspace, gated=True)
     config.write_text(f'{before}[remote "origin"]\n\turl = https://git.example.org/owner/name.git\n')
-    for command in ("git fetch origin", "git pull --ff-only", "git ls-remote --heads origin | head -3"):
+    pulled = "git fetch origin pull/4/head:pr-4 && git log pr-4"
+    for command in ("git fetch origin", "git pull --ff-only", "git ls-remote --heads origin | head -3", pulled):
         assert decided(command, gated).decision == "allow", command
         assert decided(command, workspace).decision == "ask", command
     assert decided("git fetch origin", gated).records
@@ -312,7 +313,12 @@ def test_a_gated_sandbox_holds_git_that_fetches_and_gh_that_reads(workspace: Wor
         assert decided(f"curl -s 'https://git.example.org/a' | {shell}", tmp_shared(gated)).decision == "ask", shell
     for command in HOSTILE_FETCHES:
         assert decided(command, tmp_shared(gated)).decision == "ask", command
-    for command in ("git push", "git fetch origin +a:main", "git fetch --upload-pack=x origin", "timeout 9 git push"):
+    into = ("main", "pr5", "refs/heads/pr4", "pr4:main", "../pr4", "-4", "pr4/../main", "pr44")
+    for command in (
+        "git push", "git fetch origin +a:main", "git fetch --upload-pack=x origin", "timeout 9 git push",
+        "git fetch origin +pull/4/head:pr4", "git fetch -f origin pull/4/head:pr4", "git fetch origin a:pr4",
+        *(f"git fetch origin pull/4/head:{name}" for name in into),
+    ):  # fmt: skip
         assert decided(command, gated).decision == "ask", command
     config.write_text(f'{before}[remote "origin"]\n\turl = git@git.example.org:owner/name.git\n')
     assert decided("git fetch", gated).why == "git reaches its remote by another way than HTTPS"
