@@ -425,7 +425,7 @@ KEPT = {
         "git config --file .gitmodules x.y z", "git config --file .env --list", "git -c core.pager=.git/x log", "git rm AGENTS.md", "git checkout HEAD -- AGENTS.md",
         "git restore AGENTS.md", "curl -T AGENTS.md x.org", "tool AGENTS.md $x",  "git add -A && tool rm .git/HEAD", "truncate -s 0 AGENTS.md",
         "python3 x.py ~/.codex/auth.json", "python3 -m x ~/.codex/x", "perl -pi -e s/a/b/ ~/.codex/x", "bash ~/.codex/x.sh", "python3 ~/.ssh/x.py",
-        "python3 .codex/x.py", "python3 ../work/.codex/x.py", "python3 ~/.codex/x.py > ~/.codex/y", "python3 ~/.codex/x.py .env", "python3 ~/.codex/.env",
+        "python3 .codex/x.py", "python3 ./.codex/../.codex/x.py", "python3 ~/.codex/x.py > ~/.codex/y", "python3 ~/.codex/x.py .env", "python3 ~/.codex/.env",
         "python3 /tmp/x/.git/y.py", "python3 ~/.codex/x.py; rm -rf ~/.codex",
     ),
 }  # fmt: skip
