@@ -26,7 +26,7 @@ _RG = """
 --max-columns=number --max-columns-preview --max-depth=number --maxdepth=number --replace=text --encoding=word --color=word
 --colors=text --heading --no-heading --column --no-column --json --stats --sort=word --sortr=word --trim --vimgrep --null
 --no-config --no-messages --passthru --line-buffered --no-follow --byte-offset --context-separator=text --max-filesize=size --crlf
---type-add=text --mmap --no-mmap --one-file-system --no-ignore-messages --debug -u. --hidden --no-ignore --no-ignore-vcs --unrestricted
+--mmap --no-mmap --one-file-system --no-ignore-messages --debug -u. --hidden --no-ignore --no-ignore-vcs --unrestricted
 """
 _CUT = """
 -sznb -b:text -c:text -d:text -f:text --bytes=text --characters=text --delimiter=text --fields=text --only-delimited --complement
