@@ -20,7 +20,7 @@ class Language:
 
     `orders` is a request to change something, `announces` the first person before a step. `informs` is a verb that asks
     for an answer, and `requests` begins a question to somebody who shall act. `left` are words, anywhere in a clause,
-    for what is not done yet.
+    for what is not done yet. `unchanged` reports that nothing was changed.
     """
 
     orders: str

@@ -291,6 +291,10 @@ def _everything(nature: CallFacts, mode: Mode) -> bool:
     return mode == "yolo" and not nature.harmless
 
 
+_ELSEWHERE = "it only reads, pushes your branch, or adds a name or folder in git"
+"""Reason to run a line outside the sandbox unasked."""
+
+
 def _by_mode(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
     if mode == "yolo":
         return Decision("allow", "mode yolo", "everything is allowed unless a rule denies it")
@@ -298,7 +302,7 @@ def _by_mode(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
         return Decision("allow", f"mode {mode}", "edits inside the workspace are free")
     boxes = workspace.sandboxed or workspace.gated
     if mode == "auto" and boxes and nature.line is not None and nature.line.elsewhere.runs:
-        return Decision("allow", "mode auto", "it only reads, pushes your branch, or adds a name or folder in git")
+        return Decision("allow", "mode auto", _ELSEWHERE)
     if mode == "auto" and workspace.sandboxed and nature.line is not None:
         contained = nature.line.contained
         if contained.reads:
@@ -323,11 +327,7 @@ def _by_sandbox_rule(nature: CallFacts, line: CommandLine, mode: Mode) -> Decisi
     if boxed:
         contained = line.contained if every else line.alone
         if every and line.elsewhere.runs:
-            return Decision(
-                "allow",
-                f"allow {boxed}",
-                "it only reads, pushes your branch, or adds a name or folder in git, as in mode auto",
-            )
+            return Decision("allow", f"allow {boxed}", f"{_ELSEWHERE}, as in mode auto")
         if every and contained.reads:
             return Decision("allow", "read-only", ONLY_READS)
         if not contained.why:

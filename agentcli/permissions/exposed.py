@@ -170,7 +170,7 @@ def wide_scope(path: Path, workspace: Workspace) -> str:
 
 
 _OF_SEVERAL = {".config": 2, ".cache": 2, ".local": 3, "Library": 3}
-"""Folders of a home folder with those of several programs, and how deep the folder of one of them is."""
+"""Folders of a home folder that several programs share, with the depth of one program's own folder."""
 
 
 def would_show(workspace: Workspace, path: str) -> bool:

@@ -68,8 +68,8 @@ class Pace:
     def take(self, piece: bytes) -> None:
         """Check one more piece. Raises ModelError if the body is too large or too slow."""
         now = self._clock()
-        self._size += len(piece)
-        if self._size > LARGE_REPLY:
+        before, self._size = self._size, self._size + len(piece)
+        if before <= LARGE_REPLY < self._size:
             from agentcli.system.large_blocks import return_large_blocks
 
             return_large_blocks()

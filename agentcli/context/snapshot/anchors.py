@@ -99,7 +99,7 @@ class _Side:
     """
 
     def __init__(self, sources: Sequence[Source], texts: _Numbers, heads: _Numbers, by_user: bool) -> None:
-        """`texts` and `heads` are those of this side, with the numbers of their sources."""
+        """Index the texts and heads of this side, each with the numbers of its sources."""
         self._sources, self._by_user = sources, by_user
         self._divided: dict[str, Sequence[tuple[str, frozenset[str]]]] = {}
         self._newest: dict[str, Sequence[_Place]] = {}
