@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
 from pathlib import PurePath
 from typing import Any
 
@@ -21,10 +22,12 @@ from agentcli.agent.intent import (
     asks,
     breaks_off,
     claims_success,
+    falls_short,
     files_named,
     leaves_open,
     orders_change,
     reports_no_change,
+    settles,
     unclear,
 )
 from agentcli.agent.reply import ENDS, ReplyBuilder
@@ -32,6 +35,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Event
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Record
+from agentcli.core.tool import ToolOutput, Traits
 
 LAST_WORD = "Only your last message is read: repeat in it what is needed of this one."
 _TAKE_IT = "You announced a step and did not take it. Take it now, or say that the task is finished."
@@ -52,7 +56,7 @@ LEFT = (
     "If nothing is left, reply just `ANSWERED`."
 )
 UNTOUCHED = (
-    "Your last message names {files}, but nothing in this turn changed or named it before. If the task asks to change it, do so now. "
+    "{where} names {file}, but nothing in this turn changed it, or named it in a call. If the task asks to change it, do so now. "
     "If nothing is left, reply just `ANSWERED`."
 )
 FAILED = (
@@ -77,6 +81,9 @@ MOST_REMINDERS = 3
 
 _NAME = r"(?<![\w./-])(?=[a-z]*[^\sa-z])[\w-]+(?![\w/-]|\.\w)"
 """A word with another character than a small letter."""
+_NEVER_RAN = r"\bcommand not found\b|\[exit code 12[67]\]"
+_NOTE = 500
+"""Characters at the end of an output that tell why a command failed."""
 _LONE_COMMAND = r"(?s)\s*```(?:bash|sh|shell|console)\n(?:(?!```).)*```\s*"
 
 
@@ -109,9 +116,7 @@ _LONE = Reason(WRITTEN_CALL, notice=STOPPED_SHORT)
 _LEFT = Reason(
     LEFT, "its last message asks something or lists what is left, and nobody answers", confirmed=True, once=True
 )
-"""A question or an open list after work: it may be an offer."""
-_OFFERED = Reason(LEFT, confirmed=True)
-"""A question after work that a check or the list of tasks shows to be done. If repeated, it is an offer."""
+"""An open list after work, or a question, which may be an offer."""
 _FAILED = Reason(FAILED, confirmed=True)
 """A failed command after work. If the message is repeated, the failure does not matter."""
 _CHECK_FAILED = Reason(FAILED, "its last check or edit failed, and it did not go on", confirmed=True, once=True)
@@ -135,7 +140,7 @@ class Deeds:
 
     called: bool = False
     ran: bool = False
-    """True if a command ran that does more than show something, whatever its result."""
+    """True if a command ran that does more than show something, whatever its result. One that is missing never ran."""
     acted: bool = False
     """True if a call succeeded that may have changed something, or proved success: any call except a mere reading."""
     changed: bool = False
@@ -147,17 +152,35 @@ class Deeds:
     failed: bool = False
     """True if the last command or edit failed, and no edit followed. A command that only shows something does not count."""
     wrong: bool = False
-    """True if it was a check or an edit."""
+    """True if it was a check or an edit. A command that also ran before the last edit is a check of it."""
+    unknown: bool = False
+    """True if a command succeeded whose effect is unknown, such as a script of the project."""
+    looked: bool = False
+    """True if a call followed it: if it changed no file, it may have been a look, too."""
+    empty: int = 0
+    """Number of results at the end that hold nothing."""
+    outputs: list[str] = field(default_factory=list)
+    """What commands printed that succeeded, or that are checks."""
+    failures: list[str] = field(default_factory=list)
+    """What commands printed that failed, and neither check nor only read."""
+    tried: bool = False
+    """True if a call followed the first of them."""
+    commands: list[str] = field(default_factory=list)
+    before: frozenset[str] = frozenset()
+    """The commands before the last edit."""
 
 
-def undone(text: str, deeds: Deeds, task: str, *, idle: bool = True, alone: bool = False) -> Iterator[Reason]:
+def undone(
+    text: str, deeds: Deeds, task: str, *, idle: bool = True, alone: bool = False, tools: Collection[str] = ()
+) -> Iterator[Reason]:
     """Yield the reasons why a turn with these deeds leaves its task undone if it ends with this text.
 
     `idle` if only the model's text explains why nothing was changed, `alone` if nobody reads it who could answer.
+    `tools` are the names of all tools.
     """
     done = deeds.changed if alone else deeds.acted
     sure = done or not alone or orders_change(task)
-    if text.rstrip().endswith(ENDS) and _writes_call(text, task):
+    if text.rstrip().endswith(ENDS) and _writes_call(text, task, tools):
         yield _WRITTEN_CALL
     elif re.fullmatch(_LONE_COMMAND, text):
         yield _LONE
@@ -165,12 +188,24 @@ def undone(text: str, deeds: Deeds, task: str, *, idle: bool = True, alone: bool
         yield _ANNOUNCED if sure else _ANNOUNCED_OR_SAID
     if alone and breaks_off(text):
         yield _CUT_SHORT
-    if not idle or done or (alone and deeds.called and reports_no_change(text)):
+    if not idle or done or (alone and deeds.called and (reports_no_change(text) or _is_shown(text, task, deeds))):
         return
     if orders_change(task, surely=alone) and not deeds.acted:
         yield _NOTHING_DONE
     elif alone and unclear(text, task, called=deeds.called, ran=deeds.ran):
         yield _UNCLEAR
+
+
+def _is_shown(text: str, task: str, deeds: Deeds) -> bool:
+    """Return True if results show that a message which settles its task is all that is to be done."""
+    if not settles(text):
+        return False
+    from agentcli.agent.evidence import is_shown, reports_outputs  # few turns end without a change
+
+    known = "\n".join([task, *deeds.commands])
+    if is_shown(text, known, empty=deeds.empty, failures=deeds.failures if deeds.tried else ()):
+        return True
+    return not orders_change(task) and reports_outputs(text, deeds.outputs)
 
 
 _REPORT = 50_000
@@ -188,10 +223,10 @@ def receipt_in(core: SessionCore, text: str) -> Receipt:
     return receipt_of(text, core)
 
 
-def _writes_call(text: str, task: str) -> bool:
+def _writes_call(text: str, task: str, tools: Collection[str]) -> bool:
     from agentcli.agent.written_calls import opens_call  # few replies end as a call does
 
-    return opens_call(text, task)
+    return opens_call(text, task, tools)
 
 
 class Ending(SessionPart):
@@ -211,12 +246,12 @@ class Ending(SessionPart):
         self._said: Counter[str] = Counter()
         self._pending: set[str] = set()
         self._turn = 0
-        self._unsure = ""
+        self._unsure = self._settled = ""
         self.deeds = Deeds()
 
     def prompted(self) -> None:
         """Begin with a new prompt: every reason counts again."""
-        self._unsure = ""
+        self._unsure = self._settled = ""
         self._said.clear()
         self._pending.clear()
 
@@ -257,9 +292,13 @@ class Ending(SessionPart):
 
         A claim of success is no answer: nothing shows it.
         """
+        if text == self._settled:
+            return text
         rest = after_answered(text) if self._unsure else None
         answer = "" if rest is None else rest or self._unsure
-        return "" if claims_success(answer) and not self.deeds.changed else answer
+        done = self.deeds.changed or self.deeds.unknown
+        self._settled = "" if claims_success(answer) and not done else answer
+        return self._settled
 
     def _may_say(self, reason: Reason) -> bool:
         most = MOST_REMINDERS if reason.undone and not reason.once else 1
@@ -273,8 +312,8 @@ class Ending(SessionPart):
         idle, task = self._able() and not self._denied(), self._task()
         failed = self.deeds.failed and self._core.checkpointer is not None
         if self._alone and (self.deeds.acted or failed) and not self.deeds.changed:
-            self.deeds.changed = self._changed_files()
-        yield from undone(text, self.deeds, task, idle=idle, alone=self._alone)
+            self.deeds.changed = (self.deeds.unknown and not self.deeds.looked) or self._changed_files()
+        yield from undone(text, self.deeds, task, idle=idle, alone=self._alone, tools=self._core.traits)
         if self._alone and self.deeds.changed:
             yield from self._left(text, task)
         if self._alone and (items := self._open_todos()):
@@ -284,41 +323,52 @@ class Ending(SessionPart):
 
     def _left(self, text: str, task: str) -> Iterator[Reason]:
         """Yield what shows that something is left after a change."""
-        if leaves_open(text):
+        offers = self.deeds.checked or self._list_is_done()  # a question after work that is shown to be done
+        if leaves_open(text) or falls_short(text, task) or (asks(text) and not offers):
             yield _LEFT
-        elif asks(text):
-            yield _OFFERED if self.deeds.checked or self._list_is_done() else _LEFT
         elif self.deeds.failed:
             yield _CHECK_FAILED if self.deeds.wrong else _FAILED
-        elif files := self._untouched(text, task):
-            why = f"it names {files}, which no call of the turn named or changed"
-            yield Reason(UNTOUCHED.format(files=files), why, key="untouched", confirmed=True, once=True)
+        elif left := self._untouched(text, task):
+            where, file = left
+            why = f"{where.lower()} names {file}, which no call of the turn named or changed"
+            yield Reason(UNTOUCHED.format(where=where, file=file), why, key="untouched", confirmed=True, once=True)
 
     def _list_is_done(self) -> bool:
         items = self._journal.history.todo
         return bool(items) and all(item.status == "completed" for item in items)
 
-    def _untouched(self, text: str, task: str) -> str:
-        """Return the first file that a reply names, and that this turn neither changed nor named in a call.
+    def _untouched(self, text: str, task: str) -> tuple[str, str] | None:
+        """Return the first file that this turn neither changed nor named in a call, after where it is named.
 
-        It counts if the task names it, or if a changed file or folder has its ending. A task may leave out the ending
-        of a name that is no plain word, such as `README`. Without checkpoints return nothing.
+        A reply names it, and so does the task, or a changed file or folder has its ending. A task may leave out the
+        ending of a name that is no plain word, such as `README`. Or a search for what the task quotes found it, and a
+        changed file, too, and no check passed since. Without checkpoints return None.
         """
         checkpointer, entries = self._core.checkpointer, self._of_turn()
         if checkpointer is None or not entries:
-            return ""
+            return None
         changed = checkpointer.files_since(entries[0].seq)
-        parts = [part for entry in entries if isinstance(entry.body, Message) for part in entry.body.parts]
-        given = [value for part in parts if isinstance(part, ToolCall) for value in part.input.values()]
-        touched = [*map(str, [*changed, *given])]  # not one text: a value may be a whole file
+        calls = list(_calls(entries))
+        touched = [*map(str, changed), *(str(value) for call, _ in calls for value in call.input.values())]
+
+        def left(path: PurePath) -> bool:  # not one text: a value may be a whole file
+            return not any(path.name in each for each in touched)
+
         endings = {PurePath(part).suffix for path in changed for part in path.parts}
         asked = {*files_named(task), *re.findall(_NAME, task)}
         for path in map(PurePath, files_named(text)):
             names = {str(path), path.stem} if path.suffix.islower() else {str(path)}
-            named = (path.name in each for each in touched)
-            if (path.suffix in endings or asked & names) and not any(named):
-                return str(path)
-        return ""
+            if (path.suffix in endings or asked & names) and left(path):
+                return "Your last message", str(path)
+        for call, result in calls:
+            found = [PurePath(line) for line in result.output.splitlines() if line in files_named(line)]
+            if (
+                not self.deeds.checked
+                and _searches_for(call, task)
+                and any(path.name == each.name for path in found for each in changed)
+            ):
+                return next((("Your search", str(path)) for path in found if left(path)), None)
+        return None
 
     def _able(self) -> bool:
         """Return True if the session can change files."""
@@ -331,8 +381,12 @@ class Ending(SessionPart):
         return checkpointer is None or (bool(entries) and checkpointer.changed_since(entries[0].seq))
 
     def _denied(self) -> bool:
-        """Return True if a call of this turn was denied."""
-        return any(isinstance(entry.body, ToolResult) and entry.body.status == "denied" for entry in self._of_turn())
+        """Return True if a call of this turn was denied that does more than read."""
+        traits, denied = (
+            self._core.traits,
+            [one for one, result in _calls(self._of_turn()) if result.status == "denied"],
+        )
+        return any(traits.get(call.name, Traits()).effect != "read" for call in denied)
 
     def _task(self) -> str:
         """Return what the person said in this turn."""
@@ -355,6 +409,22 @@ class Ending(SessionPart):
         return "\n".join(f"- {item.content}" for item in left) if self.deeds.called else ""
 
 
+def _calls(entries: Iterable[Record]) -> Iterator[tuple[ToolCall, ToolResult]]:
+    """Yield calls with their results."""
+    calls: dict[str, ToolCall] = {}
+    for entry in entries:
+        if isinstance(entry.body, Message):
+            calls |= {call.call_id: call for call in entry.body.calls}
+        elif isinstance(entry.body, ToolResult) and entry.body.call_id in calls:
+            yield calls[entry.body.call_id], entry.body
+
+
+def _searches_for(call: ToolCall, task: str) -> bool:
+    """Return True if a call searches for what the task quotes. A plain word may occur anywhere."""
+    sought = str(call.input.get("pattern") or "").replace("\\", "")
+    return sought in task and re.fullmatch(r"[a-z]*", sought) is None
+
+
 class DeedStage(Stage):
     """Records what the successful calls did."""
 
@@ -373,12 +443,15 @@ class DeedStage(Stage):
         if call.output is None:
             return
         deeds, traits = self._ending.deeds, call.its_tool.traits
-        succeeded = call.output.status == "success"
+        about, status = call.output.metadata, call.output.status
         command = traits.subject.text(call.call.input) if traits.runs_commands else ""
-        if command and call.output.status in ("success", "error"):
-            _note_command(deeds, command, succeeded=succeeded)
-        if not succeeded:
-            if call.output.status == "error" and traits.edits_files:
+        deeds.looked, deeds.tried = deeds.unknown, bool(deeds.failures)
+        is_empty = about.get("bytes", 2) < 2 or about.get("matches") == 0  # a line end is nothing, too
+        deeds.empty = deeds.empty + 1 if is_empty else 0
+        if command and status in ("success", "error"):
+            _note_command(deeds, command, call.output, reads=call.harmless)
+        if status != "success":
+            if status == "error" and traits.edits_files:
                 deeds.failed = deeds.wrong = True
             return
         deeds.progress = True
@@ -388,27 +461,41 @@ class DeedStage(Stage):
             or (call.decision is not None and call.decision.reads)
         )
         reads = known or (traits.effect not in ("write", "run") and not traits.behaviour.delegates)
-        if reads or _changed_nothing(call.output.metadata):
+        if reads or _changed_nothing(about):
             return
         deeds.acted = True
         if not command:
             deeds.checked = deeds.failed = False
-        deeds.changed = deeds.changed or not (command and _examines(command))
+            deeds.before = frozenset(deeds.commands)
+            deeds.changed = True
+        else:
+            _note_effect(deeds, command)
 
 
-def _examines(command: str) -> bool:
-    from agentcli.agent.proof import examines  # it compiles patterns, and most turns run no command
+def _note_effect(deeds: Deeds, command: str) -> None:
+    from agentcli.agent.proof import examines, publishes  # it compiles patterns, and most turns run no command
 
-    return examines(command)
+    if publishes(command):
+        deeds.changed = True
+    elif not examines(command):
+        deeds.unknown, deeds.looked = True, False
 
 
-def _note_command(deeds: Deeds, command: str, *, succeeded: bool) -> None:
+def _note_command(deeds: Deeds, command: str, output: ToolOutput, *, reads: bool) -> None:
     from agentcli.agent.proof import checks, shows
 
-    if checks(command):
+    succeeded, check = output.status == "success", checks(command)
+    if check:
         deeds.checked = succeeded
     if not shows(command):
-        deeds.ran, deeds.failed, deeds.wrong = True, not succeeded, checks(command)
+        deeds.ran = deeds.ran or re.search(_NEVER_RAN, output.output[-_NOTE:]) is None
+        deeds.failed = not succeeded
+        deeds.wrong = check or command in deeds.before
+    deeds.commands.append(command)
+    if succeeded or check:
+        deeds.outputs.append(output.output)
+    elif not reads:
+        deeds.failures.append(output.output)
 
 
 def _changed_nothing(metadata: Mapping[str, Any]) -> bool:

@@ -57,7 +57,7 @@ LANGUAGES = {
         _INFORMS,
         r"(?:can|could|would|will) you\b",
         r"\bremain(?:ing|s? to)\b|\bstill (?:to|needs?|missing|open|pending|left|ha(?:s|ve) to|untouched)\b|\bleft to (?:do|be)\b|\byet to\b|\bnot (?:yet )?(?:done|finished|started|covered|converted|migrated)\b|\bthe (?:other|rest|others)\b[^.]{0,40}\b(?:can|could|will|needs?|should|follows?)\b|\banother (?:session|run|step|turn)\b|\bseparate (?:session|run|step|turn|change)\b",
-        unchanged=r"\b(?:changed|modified|touched|edited) nothing\b|\bnothing (?:[\w`/-]+ ){0,4}(?:was|has been) (?:changed|modified|touched|edited)\b|\bleft (?:[\w`./*-]+ ){1,4}?(?:untouched|unchanged|alone|as (?:it|they) (?:is|was|are|were))\b|\bno (?:\w+ )?(?:changes?|files?) (?:was|were|has been|have been) (?:made|changed|modified)\b|\b(?:did|have)(?:n['’]t| not) (?:chang|modif|touch|edit)\w* an?y?\b",
+        unchanged=r"\b(?:changed|modified|touched|edited) nothing\b|\bmade no (?:\w+ )?(?:changes?|edits?)\b|\bnothing (?:[\w`/-]+ ){0,4}(?:was|has been) (?:changed|modified|touched|edited)\b|\bleft (?:[\w`./*-]+ ){1,4}?(?:untouched|unchanged|alone|as (?:it|they) (?:is|was|are|were))\b|\bno (?:\w+ )?(?:changes?|files?) (?:was|were|has been|have been) (?:made|changed|modified)\b|\b(?:did|have)(?:n['’]t| not) (?:chang|modif|touch|edit)\w* an?y?\b",
     ),
     "German": Language(
         r"(?:bitte\s+)?(?:behebe?|repariere|korrigiere|ändere|änder|ergänze|füge?|implementiere|entferne|lösche|ersetze|benenne|verschiebe|"
@@ -126,7 +126,7 @@ LANGUAGES = {
         r"(?:объясни|опиши|покажи|перечисли|сравни|расскажи|предложи)(?:те)?\b",
         r"(?:не )?(?:можешь|можете|мог(?:ли|ла)? бы)\b",
         r"\b(?:остал\w+|остаётся|остальн\w+|ещё не|пока не)\b",
-        unchanged=r"\bничего не (?:\w*мен|трога)\w+",
+        unchanged=r"\b(?:ничего|файл\w*) не (?:\w*мен|трога)\w+",
     ),
     "Turkish": Language(
         r".*\b(?:düzelt|onar|değiştir|ekle|uygula|kaldır|sil|güncelle|oluştur|yaz)(?:in|ın|un|ün|iniz|ınız|ir misin|er misin)?\s*$",
@@ -201,7 +201,9 @@ _LATER = r",\s+(?=\w+\s+(?!or\b|oder\b|ou\b|o\b)\w)"
 """A comma before a clause that can order something (`In cart.py, fix the total`): the verb has an object."""
 _ENDING = 20_000
 """Characters at the end of a reply in which its last sentence or paragraph is looked for."""
-_SENTENCE = r"\n+|(?<=[.!?;])\s+|(?<=[。！？；])"
+SENTENCE = r"\n+|(?<=[.!?;])\s+|(?<=[。！？；])"
+"""The boundary between two sentences."""
+_STEPS = r"(?ms)^\W*1[.)]\s.*^\W*2[.)]\s"
 _RUNS = rf"(?i){_MARKER}{_LEAD}(?:(?:re-?)?run|execute|start|launch|test|build|compile|lint|verify)\b"
 """The beginning of a sentence that asks to run something."""
 _TELLS = (
@@ -238,6 +240,7 @@ _NEEDLESS = (
     r"\bnon (?:è|era) necessari\w+|\bизменени\w+ не (?:требу|нуж)\w+|无需(?:任何)?(?:修改|更改|改动)|(?:変更|修正)は(?:不要|必要ありません)|(?:변경|수정)할 필요가 없"
 )
 """The statement that nothing has to change, in a first sentence."""
+_PERCENT = r"(\d+(?:[.,]\d+)?)\s?[%％]"
 _FENCE_MARK = r"(?m)^\s*(?:`{3,}|~{3,})"
 _ITEM = r"\s*(?:[-*•]|\d+[.)])\s"
 _QUESTION = r"[?？؟\u037e]|[\u0370-\u03ff\u1f00-\u1fff]\s*[\w./`-]*;"
@@ -282,7 +285,7 @@ def unclear(text: str, task: str, *, called: bool = False, ran: bool = False) ->
     if _wants_answer(said, ran=ran):
         return False
     short = len(re.findall(_WORD, said)) <= _SHORT - asks(text)
-    return not short or orders_change(task) or (called and asks(text))
+    return not short or orders_change(task) or (called and (asks(text) or lists_steps(text)))
 
 
 def _wants_answer(said: str, *, ran: bool) -> bool:
@@ -290,7 +293,7 @@ def _wants_answer(said: str, *, ran: bool) -> bool:
     if re.search(_LOOK_ONLY, said):
         return True
     informs = _pattern("informs")
-    sentences = [sentence for one in re.split(_SENTENCE, said) if (sentence := one.strip(_STOPS))]
+    sentences = [sentence for one in re.split(SENTENCE, said) if (sentence := one.strip(_STOPS))]
     asked = [
         bool(informs.match(one) or (ran and re.match(_RUNS, one)) or re.search(_TELLS, one))
         or (re.search(_QUESTION, one) and not _pattern("requests").match(one))
@@ -309,13 +312,32 @@ def _wants_answer(said: str, *, ran: bool) -> bool:
 def reports_no_change(text: str) -> bool:
     """Return True if a reply states that nothing was changed, and leaves nothing open.
 
-    It may also begin with the statement that nothing has to change.
+    Its first sentence may also state that nothing has to change, or its last one, which then states no more.
     """
     first = next(iter(re.split(_SENTENCE_END, text.strip(), maxsplit=1)))
-    stated = re.search(_NEEDLESS, first) or _pattern("unchanged", anywhere=True).search(text)
-    return bool(stated) and not (
-        asks(text) or leaves_open(text) or claims_success(text) or announces(text, anywhere=True)
+    last = re.split(_SENTENCE_END, text.strip())[-1].strip(_STOPS)
+    stated = (
+        re.search(_NEEDLESS, first)
+        or re.fullmatch(_NEEDLESS, last)
+        or _pattern("unchanged", anywhere=True).search(text)
     )
+    return bool(stated) and settles(text)
+
+
+def settles(text: str) -> bool:
+    """Return True if a reply asks nothing, leaves nothing open, announces no step, and claims no success."""
+    return not (asks(text) or leaves_open(text) or claims_success(text) or announces(text, anywhere=True))
+
+
+def falls_short(text: str, task: str) -> bool:
+    """Return True if a task names a percentage, and a reply names only lower ones."""
+    asked, reached = ([float(each.replace(",", ".")) for each in re.findall(_PERCENT, one)] for one in (task, text))
+    return bool(asked and reached) and max(reached) < max(asked)
+
+
+def lists_steps(text: str) -> bool:
+    """Return True if a text has a numbered list."""
+    return re.search(_STEPS, text) is not None
 
 
 def leaves_open(text: str) -> bool:

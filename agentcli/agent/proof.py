@@ -130,6 +130,11 @@ def examines(command: str) -> bool:
     return all(_examines(words) for words, _ in _commands(_HERE.sub(r" \3", command)))
 
 
+def publishes(command: str) -> bool:
+    """Return True for a line with git or gh: what it does may change no file."""
+    return any(PurePath(words[0]).name in ("git", "gh") and not _examines(words) for words, _ in _commands(command))
+
+
 def checks(command: str) -> bool:
     """Return True for a line that runs a check here, such as tests or a build."""
     return any(kinds_of(words) and not asks_ci(words) for words, _ in _commands(_HERE.sub(r" \3", command)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import Any, Literal
@@ -203,11 +203,15 @@ _NAMED_ELEMENT = r"<(?P<tag>[a-z]+_[a-z_]+)(?:\s[^<>\n]*)?>(?=(?s:.*)</(?P=tag)>
 """An element up to the end of a text, named as tools are: `<write_file path="a">`."""
 
 
-def opens_call(text: str, task: str = "") -> bool:
+def opens_call(text: str, task: str = "", tools: Collection[str] = ()) -> bool:
     """Return True if a reply that ends with one of `ENDS` writes a call that may be invalid.
 
-    Such a call names an unknown tool, has no arguments or another form, or is truncated.
+    Such a call names an unknown tool, has no arguments or another form, or is truncated. Its last paragraph may also
+    be JSON that calls one of `tools`.
     """
+    last = text[text.rfind("\n\n") + 1 :]
+    if tools and any(name in tools for name, _ in _named_in(plain_value(last, strict=False))):
+        return True
     openings = [*(form.opening for form in FORMS), _NAMED_ELEMENT]
     found = (re.search(rf"(?m)^\s*(?:{opening})", text) for opening in openings)
     return any(not _quoted(text, opening.end() - len(opening.group().lstrip()), task) for opening in found if opening)
@@ -280,10 +284,10 @@ def _call(form: Form, head: re.Match[str], text: str) -> tuple[int, Sequence[Wri
     return (closed.end() if closed else at, [(head["name"], given)])
 
 
-def plain_value(text: str) -> Any:
+def plain_value(text: str, *, strict: bool = True) -> Any:
     """Return a text's JSON value, also with Python's constants, else the text."""
     with suppress(ValueError, RecursionError):
-        return json.loads({"True": "true", "False": "false", "None": "null"}.get(text.strip(), text))
+        return json.loads({"True": "true", "False": "false", "None": "null"}.get(text.strip(), text), strict=strict)
     return text
 
 

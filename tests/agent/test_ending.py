@@ -264,11 +264,18 @@ NO_CHANGE_REPORTED = {
     "English": "`cart.py` handles it since May. I changed nothing.",
     "English, a file": "No such version is published, so I left `cart.py` untouched.",
     "German": "Der Faktor stimmt schon. Ich habe nichts geändert.",
+    "German, nothing needed": "Der Faktor stimmt schon. Keine Änderung nötig.",
     "French": "Le facteur est déjà juste. Aucun fichier n'a été modifié.",
     "Spanish": "Ya lo hace. No modifiqué nada.",
     "Polish": "To już działa, więc niczego nie zmieniałem.",
     "Chinese": "系数是对的。没有改动。",
 }
+
+
+def test_a_denied_read_does_not_explain_why_nothing_changed(tmp_path: Path) -> None:
+    script = [say("", READ), say("Replace the factor in line 2.")]
+    session = open_session(tmp_path, script, mode="ask", attended=False, rules=parse_rules(deny=["read"]))
+    assert ended(say_to(session, TASK)).ending == "incomplete"
 
 
 @pytest.mark.parametrize("text", NO_CHANGE_REPORTED.values(), ids=NO_CHANGE_REPORTED)
@@ -312,11 +319,14 @@ def test_a_quoted_question_is_no_question(tmp_path: Path) -> None:
 CHECKED = call("bash", command="python -c 'import cart'")
 
 
-def run_with_checkpoints(folder: Path, script: Sequence[Reply], task: str = TASK) -> tuple[str, int]:
-    """How a turn of a session with checkpoints ended, and its requests."""
+def run_with_checkpoints(
+    folder: Path, script: Sequence[Reply], task: str = TASK, *, more: Sequence[str] = ()
+) -> tuple[str, int]:
+    """How a turn of a session with checkpoints ended, and its requests; `more` are files like `cart.py`."""
     work, store = folder / "work", Store(folder / "sessions")
     work.mkdir(parents=True)
-    (work / "cart.py").write_text("def price(n):\n    return n * 2\n")
+    for name in ("cart.py", *more):
+        (work / name).write_text("def price(n):\n    return n * 2\n")
     journal = store.create(work)
     kept = store.checkpoints(journal, [work])
     session = open_session(
@@ -371,6 +381,121 @@ def test_a_file_in_a_command_of_the_reply_is_nothing_to_settle(tmp_path: Path) -
     assert run_with_checkpoints(tmp_path, [say("", WRITE), say(text)]) == ("done", 2)
 
 
+@pytest.mark.parametrize(
+    ("task", "how"), [("Replace `n * 2` by `rate(n)`", ("incomplete", 4)), ("The factor is wrong", ("done", 3))]
+)
+def test_a_file_that_a_search_for_what_the_task_names_found_is_to_settle(
+    task: str, how: tuple[str, int], tmp_path: Path
+) -> None:
+    change = call("write", file_path="cart.py", content="def rate(n):\n    return n * 2\n")
+    script = [say("", call("grep", pattern=r"n \* 2")), say("", READ), say("", change)]
+    steps = [*script, say("Ahora llama a `rate`. La otra sigue igual.")]
+    assert run_with_checkpoints(tmp_path / "1", steps, task, more=["tax.py"]) == (how[0], how[1] + 1)
+    assert run_with_checkpoints(tmp_path / "2", [*steps, say("ANSWERED")], task, more=["tax.py"])[0] == "done"
+    steps = [*script, say("", call("write", file_path="tax.py", content="\n")), say("Listo.")]
+    assert run_with_checkpoints(tmp_path / "3", steps, task, more=["tax.py"])[0] == "incomplete"
+    seen = [*script, say("", call("read", file_path="tax.py")), say("Ahora se llama `rate`.")]
+    assert run_with_checkpoints(tmp_path / "4", seen, task, more=["tax.py"]) == ("done", 5)
+
+
+SCRIPT = call("bash", command="sync")
+
+
+def test_a_script_that_changed_no_file_is_a_deed_only_at_the_end(tmp_path: Path) -> None:
+    task, said = "Kill the slow query in the index of the cart", "Going to add the index."
+    assert run_with_checkpoints(tmp_path / "1", [say("", SCRIPT), say("The index is live.")], task) == ("done", 2)
+    script = [say("", SCRIPT), say("", READ), say(said)]
+    assert run_with_checkpoints(tmp_path / "2", script, task) == ("incomplete", 4)
+    assert run_with_checkpoints(tmp_path / "3", [*script, say("ANSWERED")], task) == ("done", 4)
+    live = [say("", SCRIPT), say("", READ), say("Done: it is live."), say("ANSWERED")]
+    assert run_with_checkpoints(tmp_path / "4", live, task) == ("done", 4)
+
+
+EVIDENCE = {
+    "two searches without a result": (
+        "Ta bort alla anrop av halve",
+        [call("grep", pattern="halve"), call("bash", command="grep -rn halve .; true")],
+        "Det finns inga.",
+    ),
+    "a quoted code": (
+        "Hämta den senaste prislistan",
+        [call("bash", command="python -c 'raise SystemExit(\"E%d no entry\" % 4031)'"), LOOK],
+        "Servern svarar E4031: rollen saknar rätten.",
+    ),
+    "quoted words": (
+        "Hämta den senaste prislistan",
+        [call("bash", command='python -c \'raise SystemExit(" ".join("role for entry no".split()[::-1]))\''), LOOK],
+        "Servern svarar »no entry for role«.",
+    ),
+    "numbers of an output": (
+        "Mät hur lång tid bygget tar",
+        [call("bash", command="python -c 'print(41, 1812)'")],
+        "Bygget tar 41 s. Utan cache tar det 1812 s.",
+    ),
+}
+UNEXPLAINED = {
+    "a question": "{} Ska jag lägga till det?",
+    "numbered steps": "{}\n\n1. Öppna filen\n2. Lägg till raden",
+    "a success": "Done. {}",
+    "an announcement": "{} I'll add it now.",
+}
+
+
+@pytest.mark.parametrize(("task", "calls", "text"), EVIDENCE.values(), ids=EVIDENCE)
+def test_a_message_that_results_explain_needs_no_confirmation_in_any_language(
+    task: str, calls: Sequence[ToolCall], text: str, tmp_path: Path
+) -> None:
+    script = [say("", each) for each in calls]
+    assert run_with_checkpoints(tmp_path / "1", [*script, say(text)], task) == ("done", len(calls) + 1)
+    for name, ending in UNEXPLAINED.items():
+        said = say(ending.format(text))
+        assert run_with_checkpoints(tmp_path / name, [*script, said], task)[0] == "incomplete", name
+
+
+def test_an_error_after_which_nothing_was_tried_explains_nothing(tmp_path: Path) -> None:
+    fails = call("bash", command="python -c 'raise SystemExit(\"E%d no entry\" % 4031)'")
+    script = [say("", fails), say("Servern svarar E4031: lös det först.")]
+    assert run_with_checkpoints(tmp_path, script, "Hämta den senaste prislistan") == ("incomplete", 3)
+
+
+def test_a_program_that_is_missing_never_ran(tmp_path: Path) -> None:
+    script = [say("", call("bash", command="no-such-formatter .")), say("It has to be installed first.")]
+    assert run(tmp_path / "1", script, "run the formatter over the whole repo")[0].ending == "incomplete"
+    assert run(tmp_path / "2", [*script, say("ANSWERED")], "run the formatter over the whole repo")[0].ending == "done"
+
+
+def test_a_call_in_json_after_a_text_is_one_that_nothing_ran(tmp_path: Path) -> None:
+    task, text = (
+        "Elenca i file grandi e aggiungili",
+        'Due file:\n\n{"tool": "bash", "input": {"command": "printf \'a\n\' >> x"}}',
+    )
+    assert "as text" in str(run(tmp_path / "1", [say("", READ), say(text)], task)[0].error)
+    other = text.replace('"bash"', '"carts"')
+    assert run(tmp_path / "2", [say("", READ), say(other)], "What would the client send?")[0].ending == "done"
+
+
+def test_a_confirmed_message_stays_confirmed_if_it_is_repeated(tmp_path: Path) -> None:
+    fails, text = (
+        call("bash", command="python -m unittest missing_test"),
+        "The factor is right. All 4 tests of it pass.",
+    )
+    script = [say("", WRITE), say("", fails), say(text), say("ANSWERED"), say(text)]
+    assert run_with_checkpoints(tmp_path, script) == ("done", 5)
+
+
+def test_a_percentage_that_is_not_reached_is_left(tmp_path: Path) -> None:
+    task = "Bringe die Abdeckung auf 90 %"
+    below = [say("", WRITE), say("Jetzt sind es 88 % (vorher 64 %).")]
+    assert run_with_checkpoints(tmp_path / "1", below, task) == ("incomplete", 3)
+    assert run_with_checkpoints(tmp_path / "2", [say("", WRITE), say("Jetzt sind es 91,5 %.")], task) == ("done", 2)
+
+
+def test_a_numbered_plan_is_no_answer_to_a_short_task_that_made_calls(tmp_path: Path) -> None:
+    plan = "Voici :\n\n1. **Jeton** sur les routes\n2. **Limite** de débit"
+    assert run(tmp_path / "1", [say("", READ), say(plan)], "Sécurise l'API")[0].ending == "incomplete"
+    assert run(tmp_path / "2", [say(plan)], "bonjour")[0].ending == "done"
+
+
 def test_a_folder_beside_the_changed_one_is_named_as_a_file_is(tmp_path: Path) -> None:
     change = call("write", file_path="Core.Tests/cart.cs", content="class Cart;\n")
     script = [say("", change), say("Core.Tests is converted. Moving on to Api.Tests now.")]
@@ -392,6 +517,13 @@ def test_what_fails_after_a_change_is_no_end(fails: ToolCall, tmp_path: Path) ->
     assert run_with_checkpoints(tmp_path / "3", [*script[:2], say("", fixed), say("Fixed.")]) == ("done", 4)
 
 
+def test_a_command_that_ran_before_the_edit_too_checks_it(tmp_path: Path) -> None:
+    fails = call("bash", command="python -c 'raise SystemExit(1)'")
+    script = [say("", fails), say("", WRITE), say("", fails), say("The factor is right.")]
+    assert run_with_checkpoints(tmp_path / "1", script) == ("incomplete", 5)
+    assert run_with_checkpoints(tmp_path / "2", [*script, say("ANSWERED")]) == ("done", 5)
+
+
 def test_another_command_that_fails_after_a_change_reminds_once(tmp_path: Path) -> None:
     fails = call("bash", command="python -c 'raise SystemExit(1)'")
     assert run_with_checkpoints(tmp_path, [say("", WRITE), say("", fails), say("The factor is right.")]) == ("done", 4)
@@ -400,11 +532,11 @@ def test_another_command_that_fails_after_a_change_reminds_once(tmp_path: Path) 
 OFFER = say("Fixed. Shall I open a pull request?")
 
 
-def test_the_same_offer_after_finished_work_is_accepted_the_second_time(tmp_path: Path) -> None:
+def test_an_offer_after_work_that_is_shown_to_be_finished_needs_no_confirmation(tmp_path: Path) -> None:
     passes = call("bash", command="python -m compileall -q .")
     listed = call("todo", todos=[{"content": "the test", "status": "completed"}])
-    assert run_with_checkpoints(tmp_path / "1", [say("", WRITE), say("", passes), OFFER]) == ("done", 4)
-    assert run_with_checkpoints(tmp_path / "2", [say("", WRITE), say("", listed), OFFER]) == ("done", 4)
+    assert run_with_checkpoints(tmp_path / "1", [say("", WRITE), say("", passes), OFFER]) == ("done", 3)
+    assert run_with_checkpoints(tmp_path / "2", [say("", WRITE), say("", listed), OFFER]) == ("done", 3)
     assert run_with_checkpoints(tmp_path / "3", [say("", passes), say("", WRITE), OFFER]) == ("incomplete", 4)
 
 
