@@ -29,6 +29,12 @@ ENDS = (">", "]", "}", "`", "|")
 """Last characters of a reply that ends with a call."""
 
 
+class _Collected(Pieces):
+    """Text of deltas from a model that keeps no growing text."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class ReplyBuilder:
     """The reply so far. Finished parts are authoritative; an unfinished text is included if the stream ends here."""
@@ -50,9 +56,13 @@ class ReplyBuilder:
         """Return the reply after one more event of the stream."""
         match step:
             case TextDelta(text, whole):
-                if self.tail and self.tail[-1] is whole:
+                last = self.tail[-1] if self.tail else None
+                if last is not None and last is whole:
                     return self
-                return replace(self, tail=(*self.tail, whole or Pieces(text)))
+                if whole is None and isinstance(last, _Collected):
+                    last.append(text)
+                    return self
+                return replace(self, tail=(*self.tail, whole or _Collected(text)))
             case PartDone(part):
                 return replace(self, parts=(*self.parts, part), tail=() if isinstance(part, Text) else self.tail)
             case UsageSeen(usage):

@@ -40,6 +40,16 @@ def test_a_reply_that_cannot_stand_is_explained_to_the_model(tmp_path: Path, sto
     assert told in reminders(session)
 
 
+def test_pieces_without_a_growing_text_are_collected_in_one_so_that_no_piece_costs_more_than_the_first() -> None:
+    first = reply = ReplyBuilder().add(TextDelta("word"))
+    for _ in range(1_000):
+        reply = reply.add(TextDelta(" word"))
+    assert reply is first
+    assert reply.so_far() == (Text("word" + " word" * 1_000),)
+    kept = reply.add(PartDone(Text("all of it"))).add(TextDelta("next"))
+    assert kept.so_far() == (Text("all of it"), Text("next"))
+
+
 def test_a_reply_shares_the_text_that_its_model_keeps() -> None:
     reply, pieces, words = ReplyBuilder(), Pieces(), [f"word{n} " for n in range(1_000)]
     for word in words:
