@@ -14,7 +14,7 @@ from agentcli.core.history import fold
 from agentcli.core.message import Message, Part, ToolResult, Usage
 from agentcli.core.model import ModelSpec, Prices, Request, ToolSchema
 from agentcli.core.record import Compaction, Prune, Record, Settings, Undo
-from agentcli.core.tool import UNKNOWN, Traits
+from agentcli.core.tool import Traits
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +74,7 @@ class CacheHealth:
 
     def counting(self, model: ModelSpec, usage: Usage, *, edited: bool = False, idle: float = 0.0) -> CacheHealth:
         """Count a request whose usage alone is known: the changed segment stays unknown."""
-        # A server without prices that has never reported a cache has none, or does not report it: it cannot miss.
-        silent = not model.cache_explicit and model.prices is None and not self.read
-        could = not silent and self.expected >= max(1, model.cache_minimum) and idle <= model.cache_lifetime
-        missed = could and not edited and usage.cache_read * 2 < self.expected
+        missed = _is_miss(model, usage, self.expected, reads=bool(self.read), edited=edited, idle=idle)
         return replace(
             self,
             requests=self.requests + 1,
@@ -88,7 +85,7 @@ class CacheHealth:
             misses=self.misses + missed,
             in_a_row=self.in_a_row + 1 if missed else 0,
             changed=None if missed else self.changed,
-            expected=usage.cache_read + usage.cache_write if model.cache_explicit else usage.prompt,
+            expected=_cached(model, usage),
         )
 
     def costs(self, prices: Prices) -> Mapping[str, float]:
@@ -116,27 +113,64 @@ class CacheHealth:
 
 def health_of(records: Iterable[Record], model: ModelSpec, tools: Mapping[str, Traits], thrash: int = 3) -> CacheHealth:
     """Return the cache statistics from the records of a session, for a resumed session to continue."""
-    health, edited, last, former = CacheHealth(thrash=thrash), True, None, 0
+    requests = fresh = written = read = output = misses = in_a_row = compactions = prunes = recalls = expected = 0
+    missed, edited, last, former = (0, 0), True, None, 0
+    recalling = {name for name, traits in tools.items() if traits.behaviour.recalls}
     for record in records:
         match record.body:
             case Message(role="assistant", usage=usage) as reply if usage and usage.prompt:
                 edited = edited or reply.model != model.id
                 now = _moment(record.time)
-                counted = health.counting(model, usage, edited=edited, idle=_seconds_between(last, now))
-                recalls = sum([tools.get(call.name, UNKNOWN).behaviour.recalls for call in reply.calls])
-                if counted.misses > health.misses:
-                    counted = replace(counted, missed=(former, record.seq))
-                health = replace(counted, recalls=health.recalls + recalls) if recalls else counted
+                idle = _seconds_between(last, now)
+                if _is_miss(model, usage, expected, reads=read > 0, edited=edited, idle=idle):
+                    misses, in_a_row, missed = misses + 1, in_a_row + 1, (former, record.seq)
+                else:
+                    in_a_row = 0
+                requests, fresh, written = requests + 1, fresh + usage.input, written + usage.cache_write
+                read, output, expected = read + usage.cache_read, output + usage.output, _cached(model, usage)
+                recalls += sum([call.name in recalling for call in reply.calls])
                 former, edited, last = record.seq, False, now
             case Compaction(status="compressed"):
-                health, edited = replace(health, compactions=health.compactions + 1), True
+                compactions, edited = compactions + 1, True
             case Prune():
-                health, edited = replace(health, prunes=health.prunes + 1), True
+                prunes, edited = prunes + 1, True
             case Undo() | Settings():
                 edited = True
             case _:
                 pass
-    return health
+    return CacheHealth(
+        requests,
+        fresh,
+        written,
+        read,
+        output,
+        misses,
+        in_a_row,
+        changed=None if misses else "",
+        compactions=compactions,
+        prunes=prunes,
+        recalls=recalls,
+        thrash=thrash,
+        expected=expected,
+        missed=missed,
+    )
+
+
+def _is_miss(model: ModelSpec, usage: Usage, expected: int, *, reads: bool, edited: bool, idle: float) -> bool:
+    """Return True if a request read less than half of `expected` tokens, although it could have read them.
+
+    `reads`: an earlier request read some from the cache.
+    """
+    if usage.cache_read * 2 >= expected or edited or idle > model.cache_lifetime:
+        return False
+    # A server without prices that has never reported a cache has none, or does not report it: it cannot miss.
+    silent = not model.cache_explicit and model.prices is None and not reads
+    return not silent and expected >= max(1, model.cache_minimum)
+
+
+def _cached(model: ModelSpec, usage: Usage) -> int:
+    """Return the tokens that the next request could read from the cache."""
+    return usage.cache_read + usage.cache_write if model.cache_explicit else usage.prompt
 
 
 def changed_between(former: Request, now: Request) -> str:

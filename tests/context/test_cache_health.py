@@ -104,6 +104,16 @@ def test_a_resumed_session_goes_on_counting_from_its_records() -> None:
     assert (health.thrash, health_of(records(*bodies), MODEL, TRAITS, thrash=7).thrash) == (3, 7)
 
 
+def test_the_statistics_of_records_are_those_counted_reply_by_reply() -> None:
+    usages = [Usage(10 * n, n, 0, 700 * (n % 5), 900 * (n % 3)) for n in range(1, 40)]
+    for model in (MODEL, replace(MODEL, cache_explicit=False), replace(MODEL, cache_explicit=False, prices=None)):
+        live = CacheHealth(thrash=5)
+        for number, usage in enumerate(usages):
+            live = live.counting(model, usage, edited=not number)
+        made = health_of(records(*(reply("ok", usage=usage) for usage in usages)), model, TRAITS, thrash=5)
+        assert replace(made, missed=(0, 0)) == live
+
+
 def test_cost_is_told_by_kind() -> None:
     health = CacheHealth(fresh=1_000_000, written=1_000_000, read=2_000_000, output=100_000)
     costs = health.costs(Prices(5, 25, 0.5, 6.25, over=1, over_input=99))
