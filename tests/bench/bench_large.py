@@ -1,10 +1,14 @@
-"""Commands on a very long session: `python -m tests.bench.bench_large [RECORDS]` prints CPU seconds, user and system, of each."""
+"""Commands on a very long session, and beside many: `python -m tests.bench.bench_large [RECORDS] [CHARACTERS] [SESSIONS]`.
+
+It prints CPU seconds, user and system, of each, and their multiple of `python -c pass`. CHARACTERS is the most of each text.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -13,23 +17,33 @@ from pathlib import Path
 from typing import Any
 
 from agentcli.providers.scripted.model import say
+from agentcli.sessions.imported import Imported
+from agentcli.sessions.info import stamp
 from tests.e2e.program import ROOT, Program
 from tests.loopback import Loopback
+from tests.sessions.bodies import reply, result, user
+from tests.sessions.imported import store_imported
 
 PROMPTS = 50
 """Records of one turn."""
+LONGEST = 4_000
+"""Characters of the longest text."""
 MODEL = "anthropic/claude-sonnet-5"
 
 
-def main(records: int = 20_000) -> None:
+def main(records: int = 20_000, characters: int = LONGEST, sessions: int = 3_000) -> None:
+    one_large(records, characters)
+    many(sessions)
+
+
+def one_large(records: int, characters: int) -> None:
+    """Commands on one very long session."""
     with tempfile.TemporaryDirectory(prefix="bench-large-") as folder:
         program = Program(Path(folder))
         file = program.work / "session.jsonl"
         with file.open("w") as lines:
-            lines.writelines(json.dumps(line) + "\n" for line in claude_code(records))
-        print(
-            f"{records:,} records, {file.stat().st_size / 1e6:.0f} MB; python -c pass {cpu([sys.executable, '-c', 'pass'], program):.2f}"
-        )
+            lines.writelines(json.dumps(line) + "\n" for line in claude_code(records, characters))
+        print(f"{records:,} records, {file.stat().st_size / 1e6:.0f} MB")
         say_cpu("import", program, "sessions", "import", str(file), "--name", "big")
         for command in (
             ("show",),
@@ -55,9 +69,27 @@ def main(records: int = 20_000) -> None:
         say_cpu("import of that", program, "sessions", "import", exported)
 
 
+def many(sessions: int) -> None:
+    """Commands in a project with many short sessions."""
+    with tempfile.TemporaryDirectory(prefix="bench-large-") as folder, Loopback(lambda asked: say("Done.")) as server:
+        program = Program(Path(folder), server.env)
+        program.sessions.mkdir(parents=True)
+        for _ in range(sessions):
+            said = (user("Look at it."), reply("I look.", "call"), result("call", "line\n" * 20), reply("It is right."))
+            made = Imported("agentcli", "", str(program.work), "", stamp(), tuple((stamp(), body) for body in said))
+            store_imported(program.sessions, made, program.work)
+        print(f"{sessions:,} sessions")
+        say_cpu("list", program, "sessions", "list")
+        say_cpu("search", program, "sessions", "search", "words that stand nowhere")
+        for command in (("-c",), ()):
+            say_cpu(f"{' '.join(command) or 'new session'}, -p", program, *command, "-p", "Go on.", "-m", MODEL)
+
+
 def say_cpu(name: str, program: Program, *arguments: str) -> None:
-    """Print a line with the CPU seconds of a command."""
-    print(f"{name:20} {cpu([sys.executable, '-m', 'agentcli', *arguments], program):6.2f}", flush=True)
+    """Print a line with the CPU seconds of a command, and their multiple of an empty run beside it."""
+    empty = statistics.median(cpu([sys.executable, "-c", "pass"], program) for _ in range(9))
+    seconds = cpu([sys.executable, "-m", "agentcli", *arguments], program)
+    print(f"{name:20} {seconds:6.2f} {seconds / empty:5.0f} ×", flush=True)
 
 
 def cpu(command: list[str], program: Program) -> float:
@@ -70,10 +102,10 @@ def cpu(command: list[str], program: Program) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def claude_code(records: int) -> Iterator[dict[str, Any]]:
+def claude_code(records: int, characters: int = LONGEST) -> Iterator[dict[str, Any]]:
     """The lines of a session of Claude Code that reads and edits the files of this repository."""
     files = sorted((ROOT / "agentcli").rglob("*.py"))
-    texts = [file.read_text()[:4_000] for file in files]
+    texts = [file.read_text()[:characters] for file in files]
     last = None
     for number in range(records):
         place, turn = number % PROMPTS, number // PROMPTS
