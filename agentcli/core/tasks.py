@@ -9,7 +9,6 @@ import asyncio
 import logging
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import suppress
 from threading import Timer
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -99,10 +98,10 @@ async def until_interrupted(
     """Await `work`. Return None if `interrupt` is set or `seconds` pass first; the work has then been cancelled and has
     ended.
     """
-    async with _Watch(interrupt, seconds) as watch:
+    async with Watch(interrupt, seconds) as watch:
         try:
             return await watch.over(work)
-        except _EndedEarly:
+        except EndedEarly:
             return None
 
 
@@ -115,14 +114,14 @@ async def until_set(interrupt: asyncio.Event | None, stream: AsyncIterator[Resul
     """
     loop, interrupt = asyncio.get_running_loop(), interrupt or asyncio.Event()
     rested = loop.time()
-    async with _Watch(interrupt) as watch, closing(stream) as values:
+    async with Watch(interrupt) as watch, closing(stream) as values:
         try:
             while not interrupt.is_set():
                 yield await watch.over(anext(values))
                 if loop.time() - rested > LONGEST_RUN:
                     await asyncio.sleep(0)
                     rested = loop.time()
-        except (_EndedEarly, StopAsyncIteration):
+        except (EndedEarly, StopAsyncIteration):
             return
 
 
@@ -158,53 +157,75 @@ async def emitted(work: Callable[[Callable[[T], Awaitable[None]]], Awaitable[obj
     task.result()
 
 
-class _EndedEarly(Exception):
+class EndedEarly(Exception):
     """During a wait, the event was set or the time ran out."""
 
 
-class _Watch:
-    """Ends a wait when an event is set or the time runs out. A context manager that leaves no watcher behind."""
+class Watch:
+    """Ends a wait when an event is set, or when it has lasted `seconds`. A context manager that leaves no watcher behind.
 
-    def __init__(self, event: asyncio.Event, seconds: float | None = None) -> None:
+    One timer serves all waits. It is set again only when it runs out, because most waits are far shorter.
+    """
+
+    def __init__(self, event: asyncio.Event | None = None, seconds: float | None = None) -> None:
         self._event, self._seconds = event, seconds
         self._waiting: asyncio.Task[object] | None = None
         self._watcher: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._since = 0.0
         self._ended = False
 
-    async def __aenter__(self) -> _Watch:
-        self._watcher = start_task(self._watch())
+    async def __aenter__(self) -> Watch:
+        if self._event is not None:
+            self._watcher = start_task(self._watch(self._event))
+        if self._seconds is not None:
+            self._timer = asyncio.get_running_loop().call_later(self._seconds, self._look, self._seconds)
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
         # The task's exception refers to its frame, and the frame to this object. It would then live until a garbage
         # collection.
-        watcher, self._watcher = self._watcher, None
+        watcher, self._watcher, self._timer = self._watcher, None, None
         if watcher is not None:
             watcher.cancel()
             await asyncio.gather(watcher, return_exceptions=True)
 
     async def over(self, work: Awaitable[Result]) -> Result:
-        """Return the result of `work`. Raises _EndedEarly if it was cancelled without a result."""
+        """Return the result of `work`. Raises EndedEarly if it was cancelled without a result."""
         # Each value of a stream may be read in a different task.
         task = asyncio.current_task()
         assert task is not None
         cancelling, self._waiting = task.cancelling(), task
+        if self._timer is not None:
+            self._since = asyncio.get_running_loop().time()
         try:
             return await work
         except (Exception, asyncio.CancelledError) as error:
             # A cancellation from elsewhere propagates.
             if self._ended and task.cancelling() == cancelling + 1:
-                raise _EndedEarly from error
+                raise EndedEarly from error
             raise
         finally:
             self._waiting = None
             if self._ended:
                 task.uncancel()
 
-    async def _watch(self) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(self._seconds):
-                await self._event.wait()
-        if self._waiting is not None:
+    async def _watch(self, event: asyncio.Event) -> None:
+        await event.wait()
+        self._end()
+
+    def _look(self, seconds: float) -> None:
+        """End the wait if its time is over. Otherwise look again when it will be."""
+        loop = asyncio.get_running_loop()
+        left = self._since + seconds - loop.time() if self._waiting is not None else seconds
+        if left > 0:
+            self._timer = loop.call_later(left, self._look, seconds)
+        else:
+            self._end()
+
+    def _end(self) -> None:
+        if self._waiting is not None and not self._ended:
             self._ended = True
             self._waiting.cancel()

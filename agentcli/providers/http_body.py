@@ -110,6 +110,8 @@ def _streams() -> tuple[Any, Any]:
     """Make the classes once: httpx2 is imported only with the first client."""
     import httpx2
 
+    from agentcli.core.tasks import EndedEarly, Watch
+
     class Refusal(httpx2.AsyncByteStream):
         """The beginning of a refusal."""
 
@@ -138,13 +140,13 @@ def _streams() -> tuple[Any, Any]:
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             pace = self._pace
-            async with closing(aiter(self._stream)) as pieces:
+            # The client's own limit is for each read: a server may drip bytes that belong to no piece.
+            async with Watch(seconds=2 * pace.idle) as watch, closing(aiter(self._stream)) as pieces:
                 try:
-                    # The client's own limit is for each read: a server may drip bytes that belong to no piece.
-                    while (piece := await _within(anext(pieces, None), 2 * pace.idle)) is not None:
+                    while (piece := await watch.over(anext(pieces, None))) is not None:
                         pace.take(piece)
                         yield piece
-                except TimeoutError:
+                except EndedEarly:
                     raise pace.dropped("nothing whole") from None
 
         async def aclose(self) -> None:

@@ -11,6 +11,8 @@ import pytest
 from agentcli.core.streams import closing
 from agentcli.core.tasks import (
     LONGEST_RUN,
+    EndedEarly,
+    Watch,
     emitted,
     run_beside,
     start_task,
@@ -19,6 +21,7 @@ from agentcli.core.tasks import (
     watch_task,
     when_done,
 )
+from tests.clock import seconds_of
 from tests.tables import each_row
 
 
@@ -161,6 +164,20 @@ def test_a_cancellation_from_elsewhere_is_no_interrupt() -> None:
 
     asyncio.run(run())
     assert ended == ["ended"]
+
+
+def test_each_wait_has_its_own_time() -> None:
+    async def run() -> str:
+        async with Watch(seconds=10) as watch:
+            for seconds in (6, 9, 0, 6):
+                assert await watch.over(asyncio.sleep(seconds, "done")) == "done"
+            await asyncio.sleep(25)
+            try:
+                return await watch.over(asyncio.sleep(11, "too late"))
+            except EndedEarly:
+                return "ended"
+
+    assert seconds_of(run()) == (pytest.approx(6 + 9 + 6 + 25 + 10), "ended")
 
 
 async def numbers(closed: list[int], until: int, wait: asyncio.Event | None = None) -> AsyncIterator[int]:
