@@ -61,12 +61,21 @@ class Blames:
         self._refused: dict[Blamed, tuple[int, int]] = {}
         self._answered: set[NamedPart] = set()
         self._last: RequestMessage | None = None
+        self._fits: RequestMessage | None = None
         self._told: set[Blamed] = set()
 
     @property
     def proven(self) -> Set[NamedPart]:
         """The images that the endpoint has read."""
         return self._answered
+
+    def oversized(self, request: Request) -> set[NamedPart]:
+        """Return the images that are larger than the provider takes."""
+        # Messages up to the last one of the request before have none if that had none.
+        new = takewhile(lambda message: message is not self._fits, reversed(request.messages))
+        found = oversized(new, request.model.kind)
+        self._fits = None if found or not request.messages else request.messages[-1]
+        return found
 
     def resting(self) -> set[Blamed]:
         """Return what the next request omits."""
@@ -101,7 +110,9 @@ class Blames:
 class Trial:
     """One request on its way through refusals: what it omits, and why."""
 
-    def __init__(self, request: Request, lacking: Set[str], resting: Set[Blamed]) -> None:
+    def __init__(
+        self, request: Request, lacking: Set[str], resting: Set[Blamed], oversized: Set[NamedPart] = frozenset()
+    ) -> None:
         self.stated: set[str] = set()
         """Capabilities that a refusal states the endpoint does not accept."""
         self.blamed: set[Blamed] = set()
@@ -111,7 +122,7 @@ class Trial:
         self.reason = ""
         """The first refusal, in the provider's words."""
         self._request, self._lacking, self._resting = request, lacking, resting
-        self.oversized = oversized(request)
+        self.oversized = oversized
         """Images that are larger than the provider takes."""
         self._tries = 0
         self._guesses: dict[str, Iterator[set[NamedPart]]] = {}
@@ -204,19 +215,22 @@ class CapableModel:
         self._explained, self._minimal = explained, minimal
         self._model, self._fields, self._memory, self._url, self._key = model, fields, memory, url, key
         self._window = memory.known(model.spec.name, url).window
+        self._lacking = self._look()
+        """Capabilities known to be missing when the newest request was made."""
         self._blames = Blames()
         self._uncounted = self._asked = self._loaded = False
 
-    @property
-    def _lacking(self) -> Set[str]:
-        """Capabilities known to be missing now: a person may forget them, and they expire."""
+    def _look(self) -> Set[str]:
+        """Return the capabilities known to be missing now: a person may forget them, and they expire.
+
+        Each call asks the file system whether the file has changed.
+        """
         return self._memory.known(self._model.spec.name, self._url).lacking
 
     @property
     def spec(self) -> ModelSpec:
         """Spec of the wrapped model, with the server's stated window if ours is a guess or larger."""
         spec, window = self._model.spec, self._window
-        # Each look-up asks the file system whether the file has changed; a turn reads the spec fifteen times.
         if spec.context_editing and "context_editing" in self._lacking:
             spec = replace(spec, context_editing=False)
         if spec.compacts_from and "compaction" in self._lacking:
@@ -255,7 +269,8 @@ class CapableModel:
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
         """Stream a reply like `Model.stream`. If a field or part is refused, send the same request without it."""
-        trial = Trial(request, self._lacking, self._blames.resting())
+        self._lacking = self._look()
+        trial = Trial(request, self._lacking, self._blames.resting(), self._blames.oversized(request))
         while True:
             started = counted = False
             sent = trial.sent()
@@ -287,6 +302,7 @@ class CapableModel:
 
     async def count(self, request: Request) -> int | None:
         """Count tokens like `Model.count`. An endpoint without counting is not asked again."""
+        self._lacking = self._look()
         if "counting" in self._lacking or self._uncounted:
             return None
         try:
@@ -331,6 +347,7 @@ class CapableModel:
         """Remember missing capabilities; yield a notice for each new one."""
         for capability in sorted(set(capabilities) - self._lacking):
             self._memory.learn(self.spec.name, self._url, lacking=[capability])
+            self._lacking = self._look()
             how = TITLES[capability][1] if capability in TITLES else "tools are described without it"
             days = f"{self._memory.days:g} days"
             verb = "reports no" if capability == "usage" else "has no" if capability == "counting" else "does not take"

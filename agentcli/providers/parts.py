@@ -5,7 +5,7 @@ Each can be found in the request's body, and omitted.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, Literal
 
@@ -70,14 +70,14 @@ def without_parts(request: Request, parts: Collection[NamedPart]) -> Request:
     return replace(request, messages=messages, tools=kept, deferred=deferred, system=(*request.system, note))
 
 
-def oversized(request: Request) -> set[NamedPart]:
-    """Return the images that are larger than the provider takes."""
-    if not (images := images_of(request)):
+def oversized(messages: Iterable[RequestMessage], kind: str) -> set[NamedPart]:
+    """Return the images of these messages that are larger than the provider takes."""
+    if not (images := [image for message in messages for image in images_in(message)]):
         return set()
     from agentcli.core.images import LIMITS, excess
 
-    limits = LIMITS.get(request.model.kind)
-    return {image_part(image) for _, image in images if limits is not None and excess(image.data, limits)}
+    limits = LIMITS.get(kind)
+    return {image_part(image) for image in images if limits is not None and excess(image.data, limits)}
 
 
 def guesses(request: Request, proven: Collection[NamedPart]) -> Iterator[set[NamedPart]]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 from agentcli.core.model import Request
 from agentcli.providers.capable import CapableModel
 from agentcli.providers.catalog import spec
-from agentcli.providers.endpoint_facts import EndpointMemory
+from agentcli.providers.endpoint_facts import EndpointMemory, Learnt
 from agentcli.providers.scripted.model import Reply, ScriptedModel, say
 from tests.providers.hearing import request
 from tests.providers.test_context_windows import server
@@ -32,3 +33,28 @@ def test_the_window_with_which_a_model_was_loaded_counts_once_it_has_answered() 
 
     with server(answers) as url:
         assert asyncio.run(windows(url)) == [131_072, 4_096]
+
+
+class Looked(EndpointMemory):
+    """A memory that counts how often it is read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.times = 0
+
+    def all(self) -> Mapping[str, Learnt]:
+        self.times += 1
+        return super().all()
+
+
+def test_what_an_endpoint_lacks_is_looked_up_once_a_request() -> None:
+    async def run() -> tuple[int, bool]:
+        found, memory = spec("opus"), Looked()
+        model = CapableModel(ScriptedModel(found, lambda _: say("hi")), {}, memory)
+        memory.learn(found.name, lacking=["context_editing", "usage"])
+        memory.times = 0
+        async for _ in model.stream(request(found, "hello")):
+            assert not model.spec.context_editing
+        return memory.times, model.spec.context_editing
+
+    assert asyncio.run(run()) == (1, False)

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ from hypothesis import strategies as st
 from agentcli.agent.ports import Prompt
 from agentcli.agent.session import AgentSession
 from agentcli.core.event import Noticed, TurnEnded
-from agentcli.core.message import Image, Text, ToolResult
+from agentcli.core.message import Image, Part, Text, ToolResult
 from agentcli.core.model import Breakpoint, Model, Request, RequestMessage, ToolSchema
+from agentcli.providers.capable import Blames
+from agentcli.providers.catalog import spec
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.sessions.store import Store
 from tests.agent.open_session import ended, open_session
@@ -79,17 +82,39 @@ def test_a_broken_image_in_a_result_is_left_out(name: str) -> None:
     assert "The image broken.png was left out" in json.dumps(server.requests[-1].json)
 
 
+WIDE = Image(
+    "image/png", base64.b64encode(PICTURE[:16] + struct.pack(">II", 9_000, 10) + PICTURE[24:]).decode(), "wide.png"
+)
+
+
+class Parts(tuple[Part, ...]):
+    """Parts that count how often they are read."""
+
+    times = 0
+
+    def __iter__(self) -> Iterator[Part]:
+        self.times += 1
+        return super().__iter__()
+
+
+def test_images_are_sought_in_new_messages_until_one_is_too_large() -> None:
+    parts, blames, model = Parts([Text("Look."), GOOD]), Blames(), spec("haiku")
+    asked = request(model, RequestMessage("user", parts))
+    assert [blames.oversized(asked) for _ in range(3)] == [set()] * 3
+    assert parts.times == 1
+    longer = request(model, *asked.messages, "And this?", RequestMessage("user", (WIDE,)))
+    longest = request(model, *longer.messages, "And?")
+    assert [len(blames.oversized(each)) for each in (longer, longest, asked)] == [1, 1, 0]
+
+
 def test_an_image_larger_than_the_provider_takes_is_left_out_before_it_is_refused() -> None:
-    wide = Image(
-        "image/png", base64.b64encode(PICTURE[:16] + struct.pack(">II", 9_000, 10) + PICTURE[24:]).decode(), "wide.png"
-    )
     with Loopback(lambda _: say("Seen."), strict=False) as server:
-        claude = heard_in_turn(server, "haiku", with_images(GOOD, wide))[0]
-        gemini = heard_in_turn(server, "flash", with_images(GOOD, wide))[0]
+        claude = heard_in_turn(server, "haiku", with_images(GOOD, WIDE))[0]
+        gemini = heard_in_turn(server, "flash", with_images(GOOD, WIDE))[0]
     [notice] = notices(claude)
     assert notice.endswith("takes no image as large as the image wide.png: it was left out.")
     assert notices(gemini) == []
-    assert [holds(asked, wide.data[:40]) for asked in server.requests] == [False, True]
+    assert [holds(asked, WIDE.data[:40]) for asked in server.requests] == [False, True]
 
 
 BAD_TOOL = ToolSchema(
