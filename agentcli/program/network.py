@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from agentcli.agent.ports import ApprovalRequest, Approve
 from agentcli.core.message import ToolCall
 from agentcli.core.tasks import run_beside
+from agentcli.permissions.git_config import repository
 from agentcli.permissions.network.hosts import Hosts, hosts_in, opened
 from agentcli.permissions.network.proxy import Proxy, listening_in
 from agentcli.permissions.rules import NETWORK, Rule, Rules, parse_rule
@@ -151,11 +152,17 @@ class NetworkGate:
         return ""
 
     def _remotes(self) -> frozenset[str]:
-        """Return the hosts of the git remotes in the workspace. A clone does not bring these settings along."""
+        """Return the hosts of the git remotes in the workspace. A clone does not bring these settings along.
+
+        A bare repository counts as none, because a clone may bring one.
+        """
         texts = []
         for root in self._roots:
-            with suppress(OSError, UnicodeDecodeError):
-                texts.append((root / ".git" / "config").read_text(encoding="utf-8")[:100_000])
+            top, *folders = repository(root) or (root,)
+            for folder in folders:
+                if folder != top:
+                    with suppress(OSError, UnicodeDecodeError):
+                        texts.append((folder / "config").read_text(encoding="utf-8")[:100_000])
         return hosts_in(text for each in texts for text in re.findall(r"(?m)^\s*url\s*=.*$", each))
 
     def _set_to(self, programs: Sequence[str]) -> frozenset[str]:

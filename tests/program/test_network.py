@@ -94,10 +94,7 @@ def test_without_a_person_an_unknown_host_is_refused_with_the_way_to_allow_it(tm
 
 
 def test_rules_and_remotes_of_the_repository_decide_without_a_question(tmp_path: Path) -> None:
-    (tmp_path / ".git").mkdir()
-    (tmp_path / ".git" / "config").write_text(
-        '[remote "origin"]\n\turl = git@nowhere.example:a/b.git\n# https://c.example\n'
-    )
+    repository(tmp_path)
     asked = Asked()
     rules = parse_rules(allow=["network(*.nowhere.example)"], deny=["network(bad.example)"])
     heard = said(gate(tmp_path, asked, rules), "npm install", "nowhere.example", "a.nowhere.example", "bad.example")
@@ -105,6 +102,33 @@ def test_rules_and_remotes_of_the_repository_decide_without_a_question(tmp_path:
     assert heard[1].startswith("HTTP/1.1 502")
     assert heard[2] == "HTTP/1.1 403 agentcli: bad.example is denied by the rule network(bad.example)"
     assert asked.requests == []
+
+
+def repository(folder: Path, place: str = ".git") -> None:
+    """A repository with one remote, and an address that is none."""
+    (folder / place / "objects").mkdir(parents=True)
+    (folder / place / "HEAD").write_text("ref: refs/heads/main\n")
+    (folder / place / "config").write_text(
+        '[remote "origin"]\n\turl = git@nowhere.example:a/b.git\n# https://c.example\n'
+    )
+
+
+def test_a_remote_is_known_in_a_folder_and_a_worktree_of_its_repository(tmp_path: Path) -> None:
+    repository(tmp_path / "main")
+    own = tmp_path / "main" / ".git" / "worktrees" / "tree"
+    for folder in (own, tmp_path / "main" / "src", tmp_path / "tree"):
+        folder.mkdir(parents=True)
+    (own / "HEAD").write_text("ref: refs/heads/tree\n")
+    (own / "commondir").write_text("../..\n")
+    (tmp_path / "tree" / ".git").write_text(f"gitdir: {own}\n")
+    for folder in (tmp_path / "main" / "src", tmp_path / "tree"):
+        assert said(gate(folder, Asked()), "git fetch", "nowhere.example") == [UNKNOWN]
+
+
+def test_a_bare_repository_that_a_clone_brings_along_names_no_remote(tmp_path: Path) -> None:
+    repository(tmp_path, ".")
+    (heard,) = said(gate(tmp_path, Asked()), "git fetch", "nowhere.example")
+    assert heard.startswith("HTTP/1.1 403 agentcli: nowhere.example: nobody can allow it")
 
 
 def test_a_package_manager_says_which_registry_it_is_set_to_outside_the_project(tmp_path: Path) -> None:
