@@ -44,8 +44,8 @@ _HOP = frozenset(
 _REQUEST = re.compile(rb"([A-Z]{3,10}) ([^\0-\x20\x7f]{1,8000}) HTTP/1\.[01]")
 _VALUE = re.compile(rb"[^\0-\x08\n-\x1f\x7f]*")
 _TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_HANDSHAKE, _HELLO, _NAMES = 22, 1, 0
-"""Numbers of TLS: a record of the handshake, its first message, and that message's field of host names."""
+_HANDSHAKE, _HELLO, _NAMES, _HIDDEN = 22, 1, 0, 0xFE0D
+"""Numbers of TLS: a record of the handshake, its first message, and that message's fields of open and encrypted names."""
 
 
 class Refused(Exception):
@@ -160,10 +160,13 @@ class Proxy:
             raise Refused(502, f"{host} cannot be found") from error
         if not addresses or not all(map(permitted, addresses)):
             raise Refused(403, f"{host} has an address that is not public")
-        try:
-            return await self._connect(addresses[0], port)
-        except (OSError, TimeoutError) as error:
-            raise Refused(502, f"{host} does not answer") from error
+        first: dict[bool, str] = {}
+        for address in addresses:
+            first.setdefault(":" in address, address)
+        for address in first.values():  # one of each family
+            with suppress(OSError, TimeoutError):
+                return await self._connect(address, port)
+        raise Refused(502, f"{host} does not answer")
 
     async def _encrypted(
         self,
@@ -181,7 +184,7 @@ class Proxy:
                     return
                 first += piece
             if name is None or host_name(name) != host:
-                other = f"asked for {name}" if name else "is not TLS, or names no host"
+                other = f"asked for {name}" if name else "is not TLS, or does not name one host openly"
                 self._refused(f"a connection to {host} {other}")  # an answer in plain text would be no TLS
                 return
             self._count(host, len(first))
@@ -335,7 +338,7 @@ def listening_in(entering: Sequence[str]) -> socket.socket | None:
 def server_name(data: bytes) -> str | None:
     """Return the host in the first message of TLS, or None while the message is incomplete.
 
-    The result is empty if the message has no host or is not a first message of TLS.
+    The result is empty if the message does not name one host openly, or is no first message of TLS.
     """
     message = b""
     at = 0
@@ -376,6 +379,8 @@ def _first_name(hello: bytes) -> str:
         kind, size = int.from_bytes(hello[at : at + 2], "big"), int.from_bytes(hello[at + 2 : at + 4], "big")
         content = hello[at + 4 : at + 4 + size]
         at += 4 + size
+        if kind == _HIDDEN:
+            return ""
         if kind != _NAMES:
             continue
         length = int.from_bytes(content[3:5], "big")

@@ -15,12 +15,13 @@ PUBLIC, OTHER = "93.184.215.14", "93.184.215.15"
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
 
 
-def hello(name: str, *, names: int = 1, kind: int = 0) -> bytes:
-    """A first message of TLS for a host."""
+def hello(name: str, *, names: int = 1, kind: int = 0, more: bytes = b"") -> bytes:
+    """A first message of TLS for a host, with these fields behind its name."""
     entry = bytes([kind]) + len(name).to_bytes(2, "big") + name.encode()
     listed = entry * names
     content = len(listed).to_bytes(2, "big") + listed
     extension = b"\0\0" + len(content).to_bytes(2, "big") + content if name else b""
+    extension += more
     body = b"\3\3" + bytes(32) + b"\0" + b"\0\2\x13\1" + b"\1\0" + len(extension).to_bytes(2, "big") + extension
     message = b"\1" + len(body).to_bytes(3, "big") + body
     return b"\x16\3\1" + len(message).to_bytes(2, "big") + message
@@ -37,6 +38,7 @@ class Net:
     asked: list[str] = field(default_factory=list)
     resolved: list[str] = field(default_factory=list)
     connected: list[tuple[str, int]] = field(default_factory=list)
+    silent: tuple[str, ...] = ()
     servers: list[asyncio.Server] = field(default_factory=list)
     got: bytearray = field(default_factory=bytearray)
     refused: list[str] = field(default_factory=list)
@@ -53,6 +55,8 @@ class Net:
 
     async def connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         self.connected.append((address, port))
+        if address in self.silent:
+            raise TimeoutError
 
         async def served(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             while piece := await reader.read(65_536):
@@ -139,6 +143,19 @@ def test_a_plain_request_to_an_allowed_host_is_let_through_with_its_body() -> No
 
 
 REFUSED = [
+    ("two dots behind an allowed host", connect("good.example.org..:443"), 403),
+    ("an encoded dot", connect("good.example.org%2eevil.example.net:443"), 403),
+    ("a host behind a fragment", get("http://evil.example.net#good.example.org/"), 400),
+    ("a host behind a query", get("http://evil.example.net?@good.example.org/"), 403),
+    ("wide letters", connect("ｇｏｏｄ.example.org:443"), 403),
+    ("two ports", connect("good.example.org:443:25"), 403),
+    ("a port without a number", connect("good.example.org:"), 403),
+    ("port 0", connect("good.example.org:0"), 403),
+    ("an address of a tunnel", connect("http://good.example.org:443"), 403),
+    ("HTTP/0.9", b"GET http://good.example.org/\r\n\r\n", 400),
+    ("a line end alone", b"GET http://good.example.org/ HTTP/1.1\nHost: evil.example.net\r\n\r\n", 400),
+    ("a space before the colon", get("http://good.example.org/", "Content-Length : 5\r\n", "POST", "a"), 400),
+    ("a length of another notation", get("http://good.example.org/", "Content-Length: 0x10\r\n", "POST", "a"), 400),
     ("a host that is not allowed", connect("evil.example.net:443"), 403),
     ("a plain request to one", get("http://evil.example.net/"), 403),
     ("an address", connect("93.184.215.14:443"), 403),
@@ -235,6 +252,13 @@ def test_a_name_is_resolved_once_so_that_a_second_answer_cannot_lead_inward() ->
     assert net.resolved == ["good.example.org"]
 
 
+def test_a_host_that_does_not_answer_by_ipv6_is_reached_by_ipv4() -> None:
+    six = "2606:4700:4700::1111"
+    net = Net(names={"good.example.org": [six, "2606:4700:4700::1001", PUBLIC]}, silent=(six,))
+    assert talk(net, connect("good.example.org:443"), hello("good.example.org")).endswith(ANSWER)
+    assert net.connected == [(six, 443), (PUBLIC, 443)]
+
+
 @pytest.mark.parametrize(
     "first",
     [
@@ -242,10 +266,11 @@ def test_a_name_is_resolved_once_so_that_a_second_answer_cannot_lead_inward() ->
         hello(""),
         hello("good.example.org", names=2),
         hello("good.example.org", kind=1),
+        hello("good.example.org", more=b"\xfe\x0d\0\1\0"),
         b"GET / HTTP/1.1\r\nHost: evil.example.net\r\n\r\n",
         b"SSH-2.0-x\r\n",
     ],
-    ids=["another name", "no name", "two names", "another kind", "plain HTTP", "SSH"],
+    ids=["another name", "no name", "two names", "another kind", "an encrypted name", "plain HTTP", "SSH"],
 )
 def test_what_is_said_inside_must_be_tls_for_that_host(first: bytes) -> None:
     net = Net()
@@ -306,8 +331,8 @@ def test_a_hello_in_pieces_is_read_to_its_end() -> None:
     ("first", "why"),
     [
         (hello("evil.example.net"), "a connection to good.example.org asked for evil.example.net"),
-        (hello(""), "a connection to good.example.org is not TLS, or names no host"),
-        (b"SSH-2.0-x\r\n" + bytes(9), "a connection to good.example.org is not TLS, or names no host"),
+        (hello(""), "a connection to good.example.org is not TLS, or does not name one host openly"),
+        (b"SSH-2.0-x\r\n" + bytes(9), "a connection to good.example.org is not TLS, or does not name one host openly"),
     ],
 )
 def test_an_encrypted_connection_that_is_cut_has_a_reason(first: bytes, why: str) -> None:
