@@ -264,8 +264,8 @@ def floods(handler: BaseHTTPRequestHandler) -> None:
         (answers(b'{"data": "many"}'), "does not answer with a list of models"),
         (answers(b"[1, 2]"), "does not answer with a list of models"),
         (answers(b"[" * 100_000), "does not answer with a list of models"),
-        (answers(b"x", 500), "answers 500"),
-        (answers(b"", 302, Location="http://169.254.169.254/"), "answers 302"),
+        (answers(b"x", 500), "answered 500"),
+        (answers(b"", 302, Location="http://169.254.169.254/"), "answered 302"),
         (lambda handler: handler.wfile.write(b"\x00\xff\n\n"), "does not list its models"),
         (floods, "in more than 64,000,000 bytes"),
         (

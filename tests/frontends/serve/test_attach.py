@@ -25,7 +25,7 @@ def model(program: Program) -> str:
 
 @pytest.mark.parametrize("form", [(), pytest.param(("--plain",), marks=pytest.mark.slow)], ids=["terminal", "plain"])
 def test_another_terminal_answers_a_question_and_goes_on_with_the_session(program: Program, form: tuple[str]) -> None:
-    with program.terminal("-m", model(program), "--mode", "ask", *form, "--set", "ui.remote=true") as t:
+    with program.terminal("-m", model(program), "--mode", "ask", *form, "--set", "ui.remote=true", columns=500) as t:
         t.until("ask ·" if not form else "mode ask")
         t.send("make it\r", until="1. Yes" if not form else "1 yes")
         (row,) = json.loads(program.run("ps", "--json").out)
