@@ -395,4 +395,5 @@ def _unattended(setup: SessionSetup, text: Callable[..., str], mode: Mode) -> st
         return ""
     timed = setup.permissions.run
     allows = bool(setup.permissions.rules.allow or (timed is not None and timed.rules))
-    return text(mode, sandboxed=setup.workspace.sandboxed, rules=allows)
+    workspace = setup.workspace
+    return text(mode, sandboxed=workspace.sandboxed, gated=workspace.gated, rules=allows)

@@ -24,7 +24,7 @@ _RUNS: Mapping[Mode, str] = {
     "auto-edit": "commands that may change files, and edits outside the workspace, are denied",
     "plan": "only reading is allowed, and no plan can be approved: give it as your answer",
     "auto": (
-        "anything that uses the network, affects files outside the workspace, "
+        "anything that {network}, affects files outside the workspace, "
         "touches protected files or is irreversible is denied"
     ),
     "yolo": (
@@ -32,27 +32,30 @@ _RUNS: Mapping[Mode, str] = {
         "files outside the workspace, and commands that need root"
     ),
 }
+_GATED = "reaches hosts other than package registries and git remotes"
 _NO_SANDBOX = "no sandbox works here, so commands that may change files, and edits outside the workspace, are denied"
 
 
-def for_model(mode: Mode, *, sandboxed: bool, rules: bool) -> str:
+def for_model(mode: Mode, *, sandboxed: bool, gated: bool, rules: bool) -> str:
     """Return the reminder for the model at the start; the first denial explains how to continue.
 
-    `rules` is true if any rule allows more.
+    `gated` is true if the sandbox lets commands reach hosts on a list, `rules` if any rule allows more.
     """
     more = ", unless a rule of the user allows them" if rules and mode != "plan" else ""
-    return f"Non-interactive run, no one can approve calls: {_runs(mode, sandboxed)}{more}."
+    return f"Non-interactive run, no one can approve calls: {_runs(mode, sandboxed, gated)}{more}."
 
 
-def for_person(mode: Mode, *, sandboxed: bool, rules: bool) -> str:
+def for_person(mode: Mode, *, sandboxed: bool, gated: bool, rules: bool) -> str:
     """Return the notice for the person who started the run; empty if almost nothing is denied."""
     if mode in ("yolo", "plan"):
         return ""
     more = " unless a rule allows them" if mode != "auto" or rules else ""
     wider = "--mode auto or yolo, or single commands with" if mode != "auto" else "single commands with"
     example = "git push" if mode == "auto" and sandboxed else "npm test"
-    return f"Non-interactive run, mode {mode}: {_runs(mode, sandboxed)}{more}. Allow more: {wider} --allow 'bash({example})'."
+    return f"Non-interactive run, mode {mode}: {_runs(mode, sandboxed, gated)}{more}. Allow more: {wider} --allow 'bash({example})'."
 
 
-def _runs(mode: Mode, sandboxed: bool) -> str:
-    return _NO_SANDBOX if mode == "auto" and not sandboxed else _RUNS[mode]
+def _runs(mode: Mode, sandboxed: bool, gated: bool) -> str:
+    if mode != "auto":
+        return _RUNS[mode]
+    return _RUNS[mode].format(network=_GATED if gated else "uses the network") if sandboxed else _NO_SANDBOX
