@@ -28,6 +28,10 @@ class Boxed:
     argv: Sequence[str]
     files: Mapping[int, bytes] = field(default_factory=dict)
     """Contents of further descriptors by number, at most 60 KB each."""
+    read_last: int = 0
+    """The number among `files` that the sandbox reads once it is complete; 0 if unknown."""
+    again: Callable[[], Boxed] | None = None
+    """Builds the sandbox anew, for the case that a path vanished before it was complete; None if it cannot vanish."""
 
 
 SubjectKind = Literal["", "command", "url", "file", "patch", "folder"]

@@ -20,9 +20,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import ToolError
 from agentcli.core.tasks import start_task
+from agentcli.core.tool import Boxed
 
 GRACE = 1.0
 """Seconds between TERM and KILL."""
@@ -33,6 +34,14 @@ _PIPE = 1 << 20
 _F_SETPIPE_SZ = 1031
 
 _NULL = "/dev/null"
+
+_RESTARTS = 2
+"""Times that a sandbox is built anew if it fails before its command starts."""
+_REPORTING = (b"bwrap: ", b"nsenter: ")
+"""Beginnings of the messages with which a sandbox fails."""
+_LONGEST_NAME = max(map(len, _REPORTING))
+_MESSAGES = 8_192
+"""Maximum bytes of such messages; more is the output of a command."""
 
 
 class Sink(Protocol):
@@ -87,6 +96,10 @@ class Command:
     """
     files: Mapping[int, bytes] = field(default_factory=dict)
     """Contents of further descriptors, by their numbers."""
+    read_last: int = 0
+    """The number among `files` that a sandbox reads once it is complete; 0 for none."""
+    again: Callable[[], Boxed] | None = None
+    """Builds the sandbox anew if the command did not start because a path vanished meanwhile; None for no sandbox."""
     tells: int = 0
     """Number of a descriptor to which the command writes a report beside its output; 0 for none."""
     errors: Sink | None = None
@@ -94,12 +107,18 @@ class Command:
     channel: socket.socket | None = None
     """Its end of a connection, which it has as descriptor `CHANNEL`."""
 
+    def within(self, boxed: Boxed) -> Command:
+        """Return the command as it runs in a sandbox; files that only this command has are kept."""
+        files = {**self.files, **boxed.files}
+        return replace(self, argv=boxed.argv, files=files, read_last=boxed.read_last, again=boxed.again)
+
 
 @dataclass(frozen=True, slots=True)
 class Ended:
     """The end of a command.
 
     `exit_code` is None if unknown; `left` counts the processes it left behind, which were ended. `told` is what it told beside its output.
+    `unstarted` is true if its sandbox failed before the command started.
     """
 
     why: Why
@@ -107,6 +126,7 @@ class Ended:
     seconds: float
     left: int = 0
     told: str = ""
+    unstarted: bool = False
 
 
 GoesOn = Callable[[Why], bool]
@@ -125,8 +145,28 @@ async def run(
 
     Returns when the command's process ends, even if another process has its output open. Cancelling the task ends the
     command; then this returns normally with `interrupted`. Both limits end once `free` is set, or `goes_on` returns
-    True. Raises ToolError if no process can be started.
+    True. A sandbox that fails before the command starts is built anew: another process may have removed a path.
+    Raises ToolError if no process can be started.
     """
+    for _ in range(_RESTARTS):
+        if command.again is None:
+            break
+        errors = _HeldSink(command.errors or sink)
+        watched = replace(command, errors=errors) if command.errors is not None else command
+        ended = await _run(watched, sink if command.errors is not None else errors, timeout, idle, free, goes_on)
+        if not ended.unstarted:
+            errors.release()
+            return ended
+        try:
+            command = command.within(await asyncio.to_thread(command.again))
+        except asyncio.CancelledError:
+            return replace(ended, why="interrupted")
+    return await _run(command, sink, timeout, idle, free, goes_on)
+
+
+async def _run(
+    command: Command, sink: Sink, timeout: float | None, idle: float | None, free: asyncio.Event | None, goes_on: GoesOn
+) -> Ended:
     running = _Running(command, sink)
     try:
         why = await running.wait(timeout, idle, free or asyncio.Event(), goes_on)
@@ -135,7 +175,35 @@ async def run(
     if why != "exit":
         running.stop()
     await running.finish()
-    return Ended(why, running.exit_code, time.monotonic() - running.started, running.left, running.told)
+    seconds = time.monotonic() - running.started
+    return Ended(why, running.exit_code, seconds, running.left, running.told, why == "exit" and running.unread)
+
+
+class _HeldSink:
+    """A sink that keeps the messages of a sandbox until it is known whether its command has started."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._held: bytearray | None = bytearray()
+
+    @property
+    def enough(self) -> int:
+        return self._sink.enough if self._held is None else 0
+
+    def add(self, piece: memoryview, skipped: int) -> None:
+        if self._held is None:
+            self._sink.add(piece, skipped)
+            return
+        self._held += piece
+        begun = bytes(self._held[:_LONGEST_NAME])
+        if len(self._held) > _MESSAGES or not any(begun.startswith(name[: len(begun)]) for name in _REPORTING):
+            self.release()
+
+    def release(self) -> None:
+        """Pass on what was kept, and from now on everything."""
+        held, self._held = self._held, None
+        if held:
+            self._sink.add(memoryview(held), 0)
 
 
 async def run_until(interrupt: asyncio.Event, command: Command, sink: Sink, timeout: float | None = None) -> Ended:
@@ -158,6 +226,7 @@ class _Running:
         self.exit_code: int | None = None
         self.left = 0
         self.told = ""
+        self.unread = False
         self.started = self._heard = time.monotonic()
         self._loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
@@ -246,6 +315,7 @@ class _Running:
             news = json.loads(line)
             if "exit" in news:
                 self.exit_code, self.left, self.told = news["exit"], news["left"], news.get("told", "")
+                self.unread = news.get("unread", False)
                 self._ended.set()
         if not piece or any(b"done" in line for line in lines):
             self._loop.remove_reader(self._control)
@@ -358,6 +428,7 @@ def _request(command: Command) -> Mapping[str, Any]:
         **request,
         "files": files,
         "tells": command.tells,
+        "last": command.read_last,
         "leaves": command.leaves,
         "grace": GRACE,
         "channel": CHANNEL if command.channel is not None else 0,

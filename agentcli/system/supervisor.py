@@ -21,6 +21,8 @@ from typing import Any
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of <linux/prctl.h>
 _FDS = 2
 """Minimum descriptors of a request: output and control; then separate standard error and a channel, if there are any."""
+_READ_LAST = 250
+"""Number under which the watcher keeps the content that a sandbox reads last, apart from all numbers of a command."""
 _SURE = 3
 """Searches in a row that must find no process if spared children remain alive."""
 _ENDING = 0.05
@@ -109,6 +111,8 @@ def _watch(request: dict[str, Any], outputs: tuple[int, ...], control: int, own:
     wakeup = _prepare()
     channel = socket.socket(fileno=control)
     told = _Told(request["tells"]) if request.get("tells") else None
+    if last := request.get("last"):
+        _hand(_READ_LAST, request["files"].pop(str(last)).encode("latin-1"))
     command = os.fork()
     if command == 0:
         _become(request, outputs[0], outputs[1], told, own)
@@ -120,7 +124,9 @@ def _watch(request: dict[str, Any], outputs: tuple[int, ...], control: int, own:
         _report(channel, {"exit": _code(status), "left": 0})
     else:
         left = _left_running()
-        _report(channel, {"exit": _code(status), "left": len(left), "told": told.read() if told else ""})
+        unread = bool(last) and _unread(_READ_LAST)
+        report = {"exit": _code(status), "left": len(left), "told": told.read() if told else "", "unread": unread}
+        _report(channel, report)
         if _has_children() and not request["leaves"]:
             _end_all(request["grace"] / 2)
     _report(channel, {"done": True})
@@ -188,11 +194,15 @@ def _become(request: dict[str, Any], out: int, errors: int, told: _Told | None =
             told.hand()
         if own >= 0:
             os.dup2(own, request["channel"])
-        kept = sorted(filter(None, (request["tells"], request.get("channel"))))
+        last = request.get("last")
+        kept = sorted(filter(None, (request["tells"], request.get("channel"), last and _READ_LAST)))
         for first, end in zip((3, *(number + 1 for number in kept)), (*kept, 256), strict=True):
             os.closerange(first, end)
         for number, data in request["files"].items():
             _hand(int(number), data.encode("latin-1"))
+        if last:
+            os.dup2(_READ_LAST, last)
+            os.close(_READ_LAST)
         os.chdir(request["cwd"])
         os.execvpe(request["argv"][0], request["argv"], request["env"])
     except (OSError, ValueError) as error:
@@ -226,6 +236,15 @@ def _hand(number: int, data: bytes) -> None:
     else:
         os.dup2(read, number)
         os.close(read)
+
+
+def _unread(number: int) -> bool:
+    """Return True if the command has not read the data that it was given at a descriptor."""
+    os.set_blocking(number, False)
+    try:
+        return bool(os.read(number, 1))
+    except BlockingIOError:
+        return False
 
 
 def _until_ended(command: int, channel: socket.socket, wakeup: int) -> int | None:

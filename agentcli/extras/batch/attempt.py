@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from agentcli.core.errors import HANGUP, INTERRUPTED, TERMINATED, AgentError
+from agentcli.core.tool import Boxed
 from agentcli.extras.batch import mirrors, trees
 from agentcli.extras.batch.agent_process import Ending, StartAgent, run_agent, start_process
 from agentcli.extras.batch.ledger import Row, State
@@ -194,7 +195,6 @@ async def _check(work: Work, tree: Path, interrupt: asyncio.Event) -> Bounded:
     A check with input needs no files, and cannot read anything that the agent may not read.
     """
     argv: Sequence[str] = ["/bin/sh", "-c", work.task.check]
-    files: dict[int, bytes] = {}
     folder = trees.workplace(work.repo, tree, work.plan.isolation)
     if work.plan.boxed:
         settings = (*work.plan.settings, "general.sandbox=require")
@@ -205,9 +205,10 @@ async def _check(work: Work, tree: Path, interrupt: asyncio.Event) -> Bounded:
         hidden = existing([rule for rule in denials if rule.pattern], workspace)
         network = program.config[General].sandbox_network
         boxed = policy.sandbox.wrap(argv, workspace, network=network, hidden=hidden)
-        argv, files = boxed.argv, dict(boxed.files)
+    else:
+        boxed = Boxed(argv)
     env = environment(os.environ, work.task.env)
-    command = Command(argv, folder, env, work.task.check_input, files=files)
+    command = Command(argv, folder, env, work.task.check_input).within(boxed)
     # As long as the agent has, if that is limited.
     seconds = SECONDS if work.task.max_time is None else work.task.max_time
     ended = await run_bounded(command, interrupt, seconds=seconds)

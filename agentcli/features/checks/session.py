@@ -287,4 +287,4 @@ def _command(core: SessionCore, line: str, writes: bool) -> Command:
     argv = [shell, "--noprofile", "--norc", "-c", line]
     boxed = wrap(argv, writes) if wrap is not None else Boxed(argv)
     env = environment(core.ctx.env, core.setup.settings.limits.bash_secrets) | dict(core.hooks.variables)
-    return Command(boxed.argv, Path(core.ctx.cwd), env, files=boxed.files)
+    return Command(argv, Path(core.ctx.cwd), env).within(boxed)

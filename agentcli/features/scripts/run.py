@@ -59,7 +59,7 @@ async def run_script(
     capture = OutputBuffer(ctx.limits, lambda text: ctx.keep_output(call_id, text), call_id)
     box, (ours, theirs) = boxed(sandbox), socket.socketpair()
     with ours, theirs:
-        command = Command(box.argv, Path("/"), {}, files=box.files, channel=theirs)
+        command = Command((), Path("/"), {}, channel=theirs).within(box)
         process = start_task(run(command, capture, None, None))
         serving = start_task(_served(ours, calls, code))
         try:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote
 
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.text.path_pattern import (
     any_component,
     as_text,
@@ -27,6 +27,7 @@ from agentcli.core.text.path_pattern import (
 from agentcli.core.tool import Traits
 from agentcli.permissions.paths import (
     Workspace,
+    below,
     canonical,
     entries_of,
     impossible,
@@ -73,6 +74,17 @@ class Hidden:
 
 
 NOTHING = Hidden()
+
+
+def still_there(hidden: Hidden) -> Hidden:
+    """Return it without paths that were removed since the search; a sandbox would make an empty file of each."""
+    if all(map(os.path.lexists, hidden.paths)):
+        return hidden
+    files, folders, objects = (
+        tuple(filter(os.path.lexists, paths)) for paths in (hidden.files, hidden.folders, hidden.objects)
+    )
+    kept = tuple(path for path in hidden.kept if below(path, folders))
+    return replace(hidden, files=files, folders=folders, objects=objects, kept=kept)
 
 
 def reading_denials(deny: Iterable[Rule], tools: Mapping[str, Traits]) -> tuple[Rule, ...]:
@@ -264,7 +276,7 @@ class _Search:
     def _found(self, path: str, kind: _Kind, states: frozenset[_State]) -> str:
         """Record the denied part of an entry; return the folder to search, or an empty string."""
         if kind == "link":
-            path = os.path.realpath(path)
+            path = str(resolved(path))
             kind = _kind(os.path.isdir(path), states) if os.path.lexists(path) else "other"
         match kind:
             case "file":

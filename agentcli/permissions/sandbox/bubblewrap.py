@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agentcli.core.tool import Boxed
 from agentcli.permissions.denied.files import Hidden
-from agentcli.permissions.paths import below
+from agentcli.permissions.paths import below, resolved
 from agentcli.permissions.sandbox.box import UNSET, Box, complaints, fixed, proxy_settings
 from agentcli.permissions.sandbox.visible import system_folders
 from agentcli.system import probe
@@ -21,8 +21,8 @@ _PROC_FILES = ("sys", "sysrq-trigger", "irq", "bus", "mtrr", "scsi", "acpi", "fs
 _DEVICES = Path("/dev")
 """Folder that every box has of its own."""
 
-_CALLS = 9
-"""The descriptor from which bubblewrap reads the filter of refused system calls."""
+_LAST = 9
+"""The descriptor that bubblewrap reads once everything is mounted: the filter of refused system calls, if there is one."""
 
 _EMPTY = Path(__file__).with_name("empty.txt")
 """Empty file, shown instead of a hidden file: a search fails at a file that it cannot open."""
@@ -32,11 +32,15 @@ def boxed(program: str, box: Box, argv: Sequence[str]) -> Boxed:
     """Return the command line that runs `argv` in the box."""
     from agentcli.permissions.sandbox.launch import namespaced_program  # takes ctypes with it
 
-    calls = namespaced_program(sockets=box.sockets)
-    refusing = ("--seccomp", str(_CALLS)) if calls else ()
     seen = [*_seen(box), *_limits(box), *_denied(box.denied)]
-    inside = [program, *_namespaces(box), *seen, *_surroundings(box), *refusing, "--", *argv]
-    return Boxed(inside, {_CALLS: calls} if calls else {})
+    inside = [program, *_namespaces(box), *seen, *_surroundings(box)]
+    return _started(inside, argv, namespaced_program(sockets=box.sockets))
+
+
+def _started(inside: Sequence[str], argv: Sequence[str], calls: bytes = b"") -> Boxed:
+    """Return the command line that runs `argv` with these options, and the filter of refused calls if there is one."""
+    option = "--seccomp" if calls else "--block-fd"
+    return Boxed([*inside, option, str(_LAST), "--", *argv], {_LAST: calls or b"."}, read_last=_LAST)
 
 
 def masked(program: str, hidden: Hidden, around: Sequence[Path], argv: Sequence[str], tmp: Sequence[str] = ()) -> Boxed:
@@ -48,7 +52,7 @@ def masked(program: str, hidden: Hidden, around: Sequence[Path], argv: Sequence[
     """
     held = [*tmp, *(word for folder in around for word in ("--dev-bind", str(folder), str(folder)))]
     free = ("--unshare-user", "--cap-drop", "ALL", "--die-with-parent", "--dev-bind", "/", "/")
-    return Boxed([program, *free, *held, *_denied(hidden), "--", *argv])
+    return _started([program, *free, *held, *_denied(hidden)], argv)
 
 
 def closed(
@@ -64,9 +68,9 @@ def closed(
     seen = [word for path in _outermost(readable, ()) for word in _shown(path)]
     given = [word for name, value in env.items() for word in ("--setenv", name, value)]
     seen += [word for path in hidden for word in ("--tmpfs", str(path), "--remount-ro", str(path))]
-    limits = ("--remount-ro", "/", "--chdir", "/", "--clearenv", *given, "--seccomp", str(_CALLS))
+    limits = ("--remount-ro", "/", "--chdir", "/", "--clearenv", *given, "--seccomp", str(_LAST))
     inside = [program, *alone, "--new-session", *seen, *limits, "--", *argv]
-    return Boxed(inside, {_CALLS: namespaced_program(sockets=False)})
+    return Boxed(inside, {_LAST: namespaced_program(sockets=False)})
 
 
 def _denied(hidden: Hidden) -> Iterator[str]:
@@ -142,13 +146,13 @@ def _outermost(paths: Sequence[Path], homes: Sequence[Path]) -> Iterator[Path]:
         around = [top for top in bound if below(path, (top,))]
         home = next((home for home in homes if below(path, (home,))), None) if around else None
         shown = [top for top in around if home is None or below(top, (home,))]
-        if not shown or not below(os.path.realpath(path), shown):
+        if not shown or not below(resolved(path), shown):
             bound.append(path)
             yield path
 
 
 def _shown(path: Path) -> Sequence[str]:
-    if path.is_symlink() and len(path.parts) == 2:
+    if len(path.parts) == 2 and path.is_symlink():
         return ("--symlink", os.readlink(path), str(path))
     return ("--ro-bind-try", str(path), str(path))
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.errors import AgentError
 from agentcli.core.tool import Boxed
-from agentcli.permissions.denied.files import NOTHING, Hidden
+from agentcli.permissions.denied.files import NOTHING, Hidden, still_there
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.sandbox import bubblewrap
 from agentcli.permissions.sandbox.box import Box, box_for, box_for_reader, fixed
@@ -60,16 +60,19 @@ class Sandbox:
 
         Folders of the workspace around hidden paths cannot be moved: elsewhere no rule would match the files in them.
         """
-        around = fixed(hidden, workspace.resolved_roots)
         match self.kind:
             case "bubblewrap":
-                return bubblewrap.masked(self.program, hidden, around, argv)
+                return _repeatable(lambda: self._masked(argv, hidden, workspace))
             case "seatbelt":
                 from agentcli.permissions.sandbox import seatbelt
 
-                return seatbelt.masked(hidden, around, argv)
+                return seatbelt.masked(hidden, fixed(hidden, workspace.resolved_roots), argv)
             case _:
                 return Boxed(argv)
+
+    def _masked(self, argv: Sequence[str], hidden: Hidden, workspace: Workspace, tmp: Sequence[str] = ()) -> Boxed:
+        now = still_there(hidden)
+        return bubblewrap.masked(self.program, now, fixed(now, workspace.resolved_roots), argv, tmp)
 
     def wrap(
         self,
@@ -92,7 +95,20 @@ class Sandbox:
         """
         if not self.working:
             return Boxed(argv)
-        box = replace(box_for(workspace, network, git=git, still=still), denied=hidden)
+        return _repeatable(lambda: self._wrapped(argv, workspace, network, git, hidden, space, still, proxy))
+
+    def _wrapped(
+        self,
+        argv: Sequence[str],
+        workspace: Workspace,
+        network: bool,
+        git: bool,
+        hidden: Hidden,
+        space: PrivateSpace | None,
+        still: bool,
+        proxy: int,
+    ) -> Boxed:
+        box = replace(box_for(workspace, network, git=git, still=still), denied=still_there(hidden))
         if space is None or not self.lasts:
             return self._boxed(argv, box)
         # What a command reads outside the workspace, it can send nowhere.
@@ -114,9 +130,8 @@ class Sandbox:
 
     def with_tmp(self, argv: Sequence[str], hidden: Hidden, workspace: Workspace, space: PrivateSpace) -> Boxed:
         """Return the command line that runs `argv` without limits but with the space's /tmp, and `hidden` unreadable."""
-        roots = workspace.resolved_roots
-        tmp = bubblewrap.mounts_of_tmp(space.path, roots)
-        return bubblewrap.masked(self.program, hidden, fixed(hidden, roots), argv, tmp)
+        tmp = bubblewrap.mounts_of_tmp(space.path, workspace.resolved_roots)
+        return _repeatable(lambda: self._masked(argv, hidden, workspace, tmp))
 
     def wrap_reader(self, argv: Sequence[str], workspace: Workspace, path: str, hidden: Hidden = NOTHING) -> Boxed:
         """Return the command line for a command that only reads.
@@ -125,7 +140,11 @@ class Sandbox:
         """
         if not self.working:
             return Boxed(argv)
-        return self._boxed(argv, replace(box_for_reader(workspace, path), denied=replace(hidden, empty=True)))
+        return _repeatable(
+            lambda: self._boxed(
+                argv, replace(box_for_reader(workspace, path), denied=replace(still_there(hidden), empty=True))
+            )
+        )
 
     @property
     def closes(self) -> bool:
@@ -157,6 +176,11 @@ class Sandbox:
                 from agentcli.permissions.sandbox import seatbelt
 
                 return seatbelt.boxed(box, argv)
+
+
+def _repeatable(make: Callable[[], Boxed]) -> Boxed:
+    """Return a sandbox that can be built anew: until it is complete, another process may remove what it mounts."""
+    return replace(make(), again=lambda: _repeatable(make))
 
 
 _seen_to_work: set[str] = set()

@@ -204,13 +204,14 @@ def _prepared(ctx: ToolContext, command: str, wrap: Wrap | None, parts: Sequence
             shell, ctx.cwd, ctx.roots, env, known, ctx.scope.sandbox.recorder, ctx.scope.sandbox.leaving
         )
         boxed = in_one(parts, lambda text: _shell(ctx, shell, text), wrap, around)
-        return Command(boxed.argv, ctx.cwd, env, files=boxed.files)
+        return Command((), ctx.cwd, env).within(boxed)
     argv = _shell(ctx, shell, command)
     boxed = wrap(argv) if wrap else Boxed(argv)
     if "|" not in command or "BASH_ENV" in env:
-        return Command(boxed.argv, ctx.cwd, env, files=boxed.files)
+        return Command(argv, ctx.cwd, env).within(boxed)
     env["BASH_ENV"] = f"/dev/fd/{_READ_FIRST}"
-    return Command(boxed.argv, ctx.cwd, env, files={**boxed.files, _READ_FIRST: _TELL_PARTS.encode()}, tells=_TOLD)
+    told = Command(argv, ctx.cwd, env, files={_READ_FIRST: _TELL_PARTS.encode()}, tells=_TOLD)
+    return told.within(boxed)
 
 
 _READ_FIRST, _TOLD = 198, 199

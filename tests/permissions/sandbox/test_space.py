@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from agentcli.permissions.sandbox import detect
 from agentcli.permissions.sandbox.box import startable
 from agentcli.permissions.sandbox.private_tmp import PrivateTmp
 from agentcli.permissions.sandbox.space import PrivateSpace
+from tests.permissions.sandbox.running import completed
 
 SANDBOX = detect()
 pytestmark = pytest.mark.skipif(SANDBOX.kind != "bubblewrap", reason="bubblewrap does not work here")
@@ -42,8 +44,7 @@ def space(tmp_path: Path) -> Iterator[PrivateSpace]:
 
 
 def run(argv: list[str], workspace: Workspace, space: PrivateSpace | None) -> subprocess.CompletedProcess[str]:
-    with startable(SANDBOX.wrap(argv, workspace, space=space)) as (started, descriptors):
-        return subprocess.run(started, pass_fds=descriptors, capture_output=True, text=True, check=False)
+    return completed(SANDBOX.wrap(argv, workspace, space=space), workspace.cwd, os.environ)
 
 
 def test_tmp_lasts_from_command_to_command_and_goes_with_the_run(workspace: Workspace, space: PrivateSpace) -> None:
@@ -63,7 +64,8 @@ def test_a_command_outside_sees_it_if_it_is_to(workspace: Workspace, space: Priv
     (workspace.cwd / "a.txt").write_text("in the workspace\n")
     argv = ["cat", "/tmp/body.md", str(workspace.cwd / "a.txt")]
     boxed = SANDBOX.with_tmp(argv, NOTHING, workspace, space)
-    assert subprocess.check_output(boxed.argv, text=True) == "body\nin the workspace\n"
+    done = completed(boxed, workspace.cwd, os.environ)
+    assert done.stdout == "body\nin the workspace\n", done.stderr
 
 
 @pytest.mark.full

@@ -13,9 +13,10 @@ import pytest
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import parse_rules, paths_shown
 from agentcli.permissions.sandbox import Sandbox, detect
-from agentcli.permissions.sandbox.box import box_for_reader, startable, unseen
+from agentcli.permissions.sandbox.box import box_for_reader, unseen
 from agentcli.permissions.sandbox.visible import visible
 from agentcli.system.programs import hardened
+from tests.permissions.sandbox.running import completed
 
 PATH = os.environ["PATH"]
 
@@ -45,17 +46,7 @@ def ran(sandbox: Sandbox, home: Path, command: str, path: str = PATH) -> subproc
     workspace = Workspace(home / "work", (home / "work",), home)
     boxed = sandbox.wrap_reader(["bash", "--noprofile", "--norc", "-c", command], workspace, path)
     env = hardened({"PATH": path, "HOME": str(home), "LANG": "C.UTF-8"})
-    with startable(boxed) as (argv, descriptors):
-        return subprocess.run(
-            argv,
-            cwd=workspace.cwd,
-            env=env,
-            pass_fds=descriptors,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
+    return completed(boxed, workspace.cwd, env)
 
 
 def git(folder: Path, *arguments: str) -> None:
@@ -68,7 +59,7 @@ def test_the_workspace_and_the_system_are_read(sandbox: Sandbox, top: Path) -> N
         sandbox, top, "cat src/a.txt; grep -r inside . | wc -l; sort /etc/passwd | wc -l; ls -l src; date > /dev/null"
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("inside\n1\n")
+    assert done.stdout.startswith("inside\n1\n"), done.stderr
 
 
 def test_nothing_else_is_read_and_nothing_is_written(sandbox: Sandbox, top: Path) -> None:
@@ -101,7 +92,8 @@ def test_git_reads_the_repository_wherever_it_lies(sandbox: Sandbox, top: Path) 
 def test_git_reads_the_repository_around_a_workspace(sandbox: Sandbox, top: Path) -> None:
     git(top, "init", "-q", "-b", "main")
     git(top, "commit", "-q", "--allow-empty", "-m", "around")
-    assert ran(sandbox, top, "git log --format=%s").stdout == "around\n"
+    done = ran(sandbox, top, "git log --format=%s")
+    assert done.stdout == "around\n", done.stderr
     assert "secret" not in ran(sandbox, top, "cat ~/.ssh/id").stdout
 
 
@@ -157,17 +149,8 @@ def inside(
 ) -> subprocess.CompletedProcess[str]:
     """Run a command of mode auto."""
     workspace = workspace or Workspace(home / "work", (home / "work",), home)
-    with startable(sandbox.wrap(["bash", "--noprofile", "--norc", "-c", command], workspace)) as (argv, descriptors):
-        return subprocess.run(
-            argv,
-            cwd=workspace.cwd,
-            env={"PATH": PATH, "HOME": str(home), "LANG": "C.UTF-8"},
-            pass_fds=descriptors,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
+    boxed = sandbox.wrap(["bash", "--noprofile", "--norc", "-c", command], workspace)
+    return completed(boxed, workspace.cwd, {"PATH": PATH, "HOME": str(home), "LANG": "C.UTF-8"})
 
 
 def test_a_command_of_mode_auto_reads_nothing_of_the_home_folder(sandbox: Sandbox, top: Path) -> None:
@@ -186,7 +169,8 @@ def test_a_command_of_mode_auto_reads_nothing_of_the_home_folder(sandbox: Sandbo
     assert "secret\n" not in done.stdout
     script = f"python3 -c 'import os; print(*[open(os.path.join(d, f)).read() for d, _, fs in os.walk({str(top)!r}) for f in fs if d != os.getcwd()])'"
     assert "secret\n" not in inside(sandbox, top, script.replace("print", "import sys; print")).stdout
-    assert inside(sandbox, top, "cat src/a.txt; echo x > src/b.txt; cat src/b.txt").stdout == "inside\nx\n"
+    done = inside(sandbox, top, "cat src/a.txt; echo x > src/b.txt; cat src/b.txt")
+    assert done.stdout == "inside\nx\n", done.stderr
 
 
 def test_what_a_rule_about_reading_names_is_seen_and_what_is_private_in_it_is_not(sandbox: Sandbox, top: Path) -> None:
@@ -195,7 +179,7 @@ def test_what_a_rule_about_reading_names_is_seen_and_what_is_private_in_it_is_no
     assert shown == (top / "other", top / "secret.txt")
     workspace = Workspace(top / "work", (top / "work",), top, shown=lambda: (*shown, top / ".ssh"))
     done = inside(sandbox, top, "cat ~/other/secret.txt ~/secret.txt; cat ~/.ssh/id", workspace)
-    assert done.stdout == "secret\nsecret\n"
+    assert done.stdout == "secret\nsecret\n", done.stderr
     assert inside(sandbox, top, "echo x > ~/other/new", workspace).returncode != 0
 
 
@@ -212,12 +196,8 @@ def test_secrets_of_the_workspace_look_empty_and_cannot_be_changed(top: Path) ->
         top,
         "cat .env deep/.env.production .env.local deep/settings; grep -rc SECRET . | sort; echo x > .env; rm -f .env",
     )
-    assert (
-        done.stdout
-        == "./.env.example:1\n./.env.local:0\n./.env:0\n./deep/.env.production:0\n./deep/settings:0\n./src/a.txt:0\n".replace(
-            "./.env.local:0\n", ""
-        )
-    )
+    counts = "./.env.example:1\n./.env:0\n./deep/.env.production:0\n./deep/settings:0\n./src/a.txt:0\n"
+    assert done.stdout == counts, done.stderr
     assert (top / "work/.env").read_text() == "SECRET=1\n"
 
 

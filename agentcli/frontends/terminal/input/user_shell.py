@@ -55,7 +55,7 @@ async def run(
     env = {**os.environ, "PATH": search_path()}
     argv = [program, "-c", command]
     boxed = await asyncio.to_thread(started_as, command, argv) if started_as is not None else Boxed(argv)
-    prepared = Command(boxed.argv, folder, env, leaves=True, files=boxed.files)
+    prepared = Command(argv, folder, env, leaves=True).within(boxed)
     ended = await run_until(interrupt, prepared, sink)
     sink.close()
     return Ran(command, sink.output.text, -1 if ended.exit_code is None else ended.exit_code, interrupt.is_set())

@@ -1,0 +1,27 @@
+"""Runs commands in a sandbox as the program does, with their two outputs apart."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from agentcli.core.tool import Boxed
+from agentcli.system.process import Command, LimitedSink, run
+
+_MOST = 1_000_000
+_SECONDS = 60.0
+
+
+def completed(boxed: Boxed, cwd: Path, env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """Return the end of a command."""
+
+    async def story() -> subprocess.CompletedProcess[str]:
+        output, errors = LimitedSink(_MOST), LimitedSink(_MOST)
+        ended = await run(Command((), cwd, env, errors=errors).within(boxed), output, _SECONDS, None)
+        code = -1 if ended.exit_code is None else ended.exit_code
+        texts = (sink.data.decode(errors="replace") for sink in (output, errors))
+        return subprocess.CompletedProcess(boxed.argv, code, *texts)
+
+    return asyncio.run(story())
