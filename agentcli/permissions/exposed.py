@@ -369,7 +369,7 @@ def _entries(top: Path, git: bool, recorded: bool) -> Iterator[tuple[str, bool]]
             last = os.path.basename(folder)
             private = holds_private(entry.name, last if folder_there else around, folder=folder_there)
             hides = not ordinary or (private and not (folder_there and os.path.isfile(f"{entry.path}/pyvenv.cfg")))
-            yield os.path.realpath(entry.path) if hides and entry.is_symlink() else entry.path, hides
+            yield str(resolved(entry.path)) if hides and entry.is_symlink() else entry.path, hides
             if not hides and folder_there and entry.name != "node_modules":
                 waiting.append((entry.path, around if canonical(around) in _VAULTS else entry.name))
 

@@ -9,6 +9,7 @@ import ctypes
 import json
 import os
 import platform
+import stat
 import struct
 import sys
 from collections.abc import Sequence
@@ -186,7 +187,7 @@ def _grant(ruleset: int, path: str, rights: int) -> None:
         handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
         return
-    if not os.path.isdir(path):
+    if not stat.S_ISDIR(os.fstat(handle).st_mode):  # of what was opened: the path may have another file now
         rights &= _ON_FILES
     rule = struct.pack("=Qi", rights & ~(1 << 15 if _device_free(path) else 0), handle)
     _check(_libc.syscall(_ADD, ruleset, 1, rule, 0), f"Landlock for {path}")

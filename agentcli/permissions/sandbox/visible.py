@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
 from agentcli.permissions.git_config import repository
-from agentcli.permissions.paths import Workspace, below, resolved
+from agentcli.permissions.paths import Workspace, below, entries_of, resolved
 from agentcli.system import probe
 
 SYSTEM = tuple(
@@ -163,8 +164,17 @@ def _named(env: Mapping[str, str]) -> tuple[tuple[str, bool], ...]:
 def _programs(path: str, home: Path, roots: tuple[Path, ...], named: tuple[tuple[str, bool], ...]) -> tuple[Path, ...]:
     """Return folders outside the system with a PATH's programs, with their installations, as they are now."""
     folders = dict.fromkeys(name for name in path.split(":") if os.path.isabs(name))
-    times = tuple((name, os.stat(name).st_mtime_ns) for name in folders if os.path.isdir(name))
-    return _found(times, home, roots, named)
+    times = ((name, _changed(name)) for name in folders)
+    return _found(tuple((name, time) for name, time in times if time), home, roots, named)
+
+
+def _changed(folder: str) -> int:
+    """Return when the entries of a folder last changed, in nanoseconds; 0 if there is no such folder."""
+    try:
+        status = os.stat(folder)
+    except OSError:
+        return 0
+    return status.st_mtime_ns if stat.S_ISDIR(status.st_mode) else 0
 
 
 @lru_cache(maxsize=16)
@@ -204,12 +214,11 @@ def _installation(folder: Path, home: Path, roots: tuple[Path, ...]) -> Iterator
 
 def _led_to(folder: Path) -> Iterator[Path]:
     """Yield the programs elsewhere to which a folder's entries lead: by links, and as interpreters of scripts."""
-    with os.scandir(folder) as entries:
-        for _, entry in zip(range(_ENTRIES), entries, strict=False):
-            if entry.is_symlink():
-                yield resolved(entry.path)
-            elif (program := _interpreter(entry.path)) is not None:
-                yield program
+    for _, entry in zip(range(_ENTRIES), entries_of(str(folder)), strict=False):
+        if entry.is_symlink():
+            yield resolved(entry.path)
+        elif (program := _interpreter(entry.path)) is not None:
+            yield program
 
 
 def _interpreter(script: str) -> Path | None:
@@ -226,7 +235,10 @@ def _interpreter(script: str) -> Path | None:
 def _base(folder: Path, home: Path, roots: tuple[Path, ...]) -> Iterator[Path]:
     """Yield the Python installation on which an environment is built, under both its names."""
     with_text = folder / "pyvenv.cfg"
-    base = _BASE.search(with_text.read_text(errors="replace")) if probe.is_file(with_text) else None
+    try:
+        base = _BASE.search(with_text.read_text(errors="replace"))
+    except OSError:
+        return
     if base is None:
         return
     for programs in dict.fromkeys((Path(os.path.normpath(base[1].strip())), resolved(base[1].strip()))):
@@ -248,27 +260,51 @@ def _holds(file: Path) -> bool:
         return True
 
 
-@lru_cache(maxsize=1)
 def _unreadable_for_others() -> tuple[Path, ...]:
     """Return system settings and states that only root may read: password hashes, the machine's keys."""
-    found: list[Path] = []
-    for top, folders, files in os.walk("/etc"):
-        private = [name for name in (*folders, *files) if _only_owner(Path(top, name))]
-        found += [Path(top, name) for name in private]
-        folders[:] = [name for name in folders if name not in private]
-    states = (entry for top in ("/var/lib", "/var/cache") for entry in _entries(Path(top)))
-    return (*found, *filter(_only_owner, states))
+    found, waiting = [*private_in("/var/lib").own, *private_in("/var/cache").own], ["/etc"]
+    while waiting:
+        folder = private_in(waiting.pop())
+        found += folder.own
+        waiting += folder.below
+    return tuple(found)
 
 
-def _only_owner(path: Path) -> bool:
+@dataclass(frozen=True, slots=True)
+class Private:
+    """The entries of a folder that only their owner may read, and its other folders."""
+
+    stamp: probe.Stamp | None
+    own: tuple[Path, ...]
+    below: tuple[str, ...]
+
+
+_privates: dict[str, Private] = {}
+"""The folders of the last look: looking again costs one system call for each unchanged one."""
+
+
+def private_in(folder: str) -> Private:
+    """Return which entries of a folder only their owner may read."""
+    stamp = probe.stamp_of(folder)
+    known = _privates.get(folder)
+    if known is not None and stamp is not None and known.stamp == stamp:
+        return known
+    own, others = [], []
+    for entry in entries_of(folder):
+        if _only_owner(entry):
+            own.append(Path(entry.path))
+        elif entry.is_dir(follow_symlinks=False):
+            others.append(entry.path)
+    settled = stamp is not None and probe.is_settled(stamp)
+    _privates[folder] = Private(stamp if settled else None, tuple(own), tuple(others))
+    return _privates[folder]
+
+
+def _only_owner(entry: os.DirEntry[str]) -> bool:
     try:
-        return not path.is_symlink() and not path.stat().st_mode & 0o004
+        return not entry.is_symlink() and not entry.stat(follow_symlinks=False).st_mode & 0o004
     except OSError:
         return False
-
-
-def _entries(folder: Path) -> list[Path]:
-    return [*folder.iterdir()] if probe.is_dir(folder) else []
 
 
 def _outside_sockets(tops: Iterable[Path]) -> Iterator[Path]:

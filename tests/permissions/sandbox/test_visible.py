@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import parse_rules, paths_shown
 from agentcli.permissions.sandbox import Sandbox, detect
 from agentcli.permissions.sandbox.box import box_for_reader, unseen
-from agentcli.permissions.sandbox.visible import visible
+from agentcli.permissions.sandbox.visible import private_in, visible
+from agentcli.system import probe
 from agentcli.system.programs import hardened
 from tests.permissions.sandbox.running import completed
 
@@ -229,3 +231,13 @@ def test_a_path_that_the_sandbox_does_not_show_is_known(top: Path) -> None:
     assert unseen(workspace, str(top / "other/secret.txt"))
     for path in ("~/nothing", str(top / "work/src/a.txt"), "/etc/passwd", "src/a.txt"):
         assert not unseen(workspace, path)
+
+
+def test_a_system_file_that_only_root_may_read_is_forgotten_once_it_is_removed(tmp_path: Path) -> None:
+    file = tmp_path / "shadow"
+    file.touch(0o600)
+    while not probe.is_settled(probe.stamp_of(str(tmp_path)) or (0, 0, 0)):
+        time.sleep(0.005)
+    assert private_in(str(tmp_path)).own == (file,)
+    file.unlink()
+    assert private_in(str(tmp_path)).own == ()
