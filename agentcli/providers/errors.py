@@ -82,9 +82,11 @@ def refusal(
 ) -> ModelError:
     """Make the error to raise: the provider's text on one line without the key, then advice, then `hint`.
 
-    `headers` may state whether a retry makes sense; `body` is the rest of the response, which is not for people.
+    `headers` may state whether a retry makes sense. `body` is the rest of the response. It is shown without a `text`,
+    but only plain text.
     """
-    answer = scrubbed(text, key).rstrip(".")
+    plain = "" if body.lstrip().startswith(("<", "{'")) else body  # a page, or fields that nobody knows
+    answer = scrubbed(text or plain[:READ], key).rstrip(".")
     cure = CURES[cause]
     if retry_after is not None and cause in ("rate_limit", "overloaded"):
         cure = f" It asks to wait {retry_after:g} s."

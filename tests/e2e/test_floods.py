@@ -72,7 +72,7 @@ def test_a_flood_takes_little_memory_and_the_session_goes_on(tmp_path: Path, wir
     answer, kept, told = {
         "text": (TEXT[wire], LONGEST_TEXT, "wrote more than 4,000,000 characters in one reply"),
         "line": (LINE, 64_000_000, "sent an event of more than 64 MB"),
-        "refusal": (Refuse(400, body=BODY), 1_000_000, "answered 400"),
+        "refusal": (Refuse(400, body=BODY), 1_000_000, '{"error": {"message": "xxx'),
     }[kind]
     with Loopback(lambda asked: answer if asked.number == 0 else say("Fine."), strict=False) as server:
         program = Program(tmp_path, more=server.env)
