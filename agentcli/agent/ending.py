@@ -27,7 +27,6 @@ from agentcli.agent.intent import (
     leaves_open,
     orders_change,
     reports_no_change,
-    settles,
     unclear,
 )
 from agentcli.agent.reply import ENDS, ReplyBuilder
@@ -81,6 +80,7 @@ MOST_REMINDERS = 3
 
 _NAME = r"(?<![\w./-])(?=[a-z]*[^\sa-z])[\w-]+(?![\w/-]|\.\w)"
 """A word with another character than a small letter."""
+_IN_CODE = r"`([\w.-]+)`"
 _NEVER_RAN = r"\bcommand not found\b|\[exit code 12[67]\]"
 _NOTE = 500
 """Characters at the end of an output that tell why a command failed."""
@@ -157,14 +157,6 @@ class Deeds:
     """True if a command succeeded whose effect is unknown, such as a script of the project."""
     looked: bool = False
     """True if a call followed it: if it changed no file, it may have been a look, too."""
-    empty: int = 0
-    """Number of results at the end that hold nothing."""
-    outputs: list[str] = field(default_factory=list)
-    """What commands printed that succeeded, or that are checks."""
-    failures: list[str] = field(default_factory=list)
-    """What commands printed that failed, and neither check nor only read."""
-    tried: bool = False
-    """True if a call followed the first of them."""
     commands: list[str] = field(default_factory=list)
     before: frozenset[str] = frozenset()
     """The commands before the last edit."""
@@ -188,24 +180,12 @@ def undone(
         yield _ANNOUNCED if sure else _ANNOUNCED_OR_SAID
     if alone and breaks_off(text):
         yield _CUT_SHORT
-    if not idle or done or (alone and deeds.called and (reports_no_change(text) or _is_shown(text, task, deeds))):
+    if not idle or done or (alone and deeds.called and reports_no_change(text)):
         return
     if orders_change(task, surely=alone) and not deeds.acted:
         yield _NOTHING_DONE
     elif alone and unclear(text, task, called=deeds.called, ran=deeds.ran):
         yield _UNCLEAR
-
-
-def _is_shown(text: str, task: str, deeds: Deeds) -> bool:
-    """Return True if results show that a message which settles its task is all that is to be done."""
-    if not settles(text):
-        return False
-    from agentcli.agent.evidence import is_shown, reports_outputs  # few turns end without a change
-
-    known = "\n".join([task, *deeds.commands])
-    if is_shown(text, known, empty=deeds.empty, failures=deeds.failures if deeds.tried else ()):
-        return True
-    return not orders_change(task) and reports_outputs(text, deeds.outputs)
 
 
 _REPORT = 50_000
@@ -341,8 +321,9 @@ class Ending(SessionPart):
         """Return the first file that this turn neither changed nor named in a call, after where it is named.
 
         A reply names it, and so does the task, or a changed file or folder has its ending. A task may leave out the
-        ending of a name that is no plain word, such as `README`. Or a search for what the task quotes found it, and a
-        changed file, too, and no check passed since. Without checkpoints return None.
+        ending of a name that is no plain word, such as `README`. Or an output lists it beside a changed file, and
+        the reply names it in code marks. Or the output is of a search for what the task quotes, and no check has
+        passed since. Without checkpoints return None.
         """
         checkpointer, entries = self._core.checkpointer, self._of_turn()
         if checkpointer is None or not entries:
@@ -360,14 +341,16 @@ class Ending(SessionPart):
             names = {str(path), path.stem} if path.suffix.islower() else {str(path)}
             if (path.suffix in endings or asked & names) and left(path):
                 return "Your last message", str(path)
+        words = set(re.findall(_IN_CODE, text))
         for call, result in calls:
             found = [PurePath(line) for line in result.output.splitlines() if line in files_named(line)]
-            if (
-                not self.deeds.checked
-                and _searches_for(call, task)
-                and any(path.name == each.name for path in found for each in changed)
-            ):
-                return next((("Your search", str(path)) for path in found if left(path)), None)
+            if not any(path.stem == each.stem for path in found for each in changed):
+                continue
+            remaining = list(filter(left, found))
+            if named := next((path for path in remaining if words & {path.name, path.stem}), None):
+                return "Your last message", str(named)
+            if remaining and not self.deeds.checked and _searches_for(call, task):
+                return "Your search", str(remaining[0])
         return None
 
     def _able(self) -> bool:
@@ -445,11 +428,9 @@ class DeedStage(Stage):
         deeds, traits = self._ending.deeds, call.its_tool.traits
         about, status = call.output.metadata, call.output.status
         command = traits.subject.text(call.call.input) if traits.runs_commands else ""
-        deeds.looked, deeds.tried = deeds.unknown, bool(deeds.failures)
-        is_empty = about.get("bytes", 2) < 2 or about.get("matches") == 0  # a line end is nothing, too
-        deeds.empty = deeds.empty + 1 if is_empty else 0
+        deeds.looked = deeds.unknown
         if command and status in ("success", "error"):
-            _note_command(deeds, command, call.output, reads=call.harmless)
+            _note_command(deeds, command, call.output)
         if status != "success":
             if status == "error" and traits.edits_files:
                 deeds.failed = deeds.wrong = True
@@ -481,7 +462,7 @@ def _note_effect(deeds: Deeds, command: str) -> None:
         deeds.unknown, deeds.looked = True, False
 
 
-def _note_command(deeds: Deeds, command: str, output: ToolOutput, *, reads: bool) -> None:
+def _note_command(deeds: Deeds, command: str, output: ToolOutput) -> None:
     from agentcli.agent.proof import checks, shows
 
     succeeded, check = output.status == "success", checks(command)
@@ -492,10 +473,6 @@ def _note_command(deeds: Deeds, command: str, output: ToolOutput, *, reads: bool
         deeds.failed = not succeeded
         deeds.wrong = check or command in deeds.before
     deeds.commands.append(command)
-    if succeeded or check:
-        deeds.outputs.append(output.output)
-    elif not reads:
-        deeds.failures.append(output.output)
 
 
 def _changed_nothing(metadata: Mapping[str, Any]) -> bool:

@@ -201,7 +201,7 @@ _LATER = r",\s+(?=\w+\s+(?!or\b|oder\b|ou\b|o\b)\w)"
 """A comma before a clause that can order something (`In cart.py, fix the total`): the verb has an object."""
 _ENDING = 20_000
 """Characters at the end of a reply in which its last sentence or paragraph is looked for."""
-SENTENCE = r"\n+|(?<=[.!?;])\s+|(?<=[。！？；])"
+_SENTENCE = r"\n+|(?<=[.!?;])\s+|(?<=[。！？；])"
 """The boundary between two sentences."""
 _STEPS = r"(?ms)^\W*1[.)]\s.*^\W*2[.)]\s"
 _RUNS = rf"(?i){_MARKER}{_LEAD}(?:(?:re-?)?run|execute|start|launch|test|build|compile|lint|verify)\b"
@@ -293,7 +293,7 @@ def _wants_answer(said: str, *, ran: bool) -> bool:
     if re.search(_LOOK_ONLY, said):
         return True
     informs = _pattern("informs")
-    sentences = [sentence for one in re.split(SENTENCE, said) if (sentence := one.strip(_STOPS))]
+    sentences = [sentence for one in re.split(_SENTENCE, said) if (sentence := one.strip(_STOPS))]
     asked = [
         bool(informs.match(one) or (ran and re.match(_RUNS, one)) or re.search(_TELLS, one))
         or (re.search(_QUESTION, one) and not _pattern("requests").match(one))
@@ -321,12 +321,9 @@ def reports_no_change(text: str) -> bool:
         or re.fullmatch(_NEEDLESS, last)
         or _pattern("unchanged", anywhere=True).search(text)
     )
-    return bool(stated) and settles(text)
-
-
-def settles(text: str) -> bool:
-    """Return True if a reply asks nothing, leaves nothing open, announces no step, and claims no success."""
-    return not (asks(text) or leaves_open(text) or claims_success(text) or announces(text, anywhere=True))
+    return bool(stated) and not (
+        asks(text) or leaves_open(text) or claims_success(text) or announces(text, anywhere=True)
+    )
 
 
 def falls_short(text: str, task: str) -> bool:

@@ -411,51 +411,14 @@ def test_a_script_that_changed_no_file_is_a_deed_only_at_the_end(tmp_path: Path)
     assert run_with_checkpoints(tmp_path / "4", live, task) == ("done", 4)
 
 
-EVIDENCE = {
-    "two searches without a result": (
-        "Ta bort alla anrop av halve",
-        [call("grep", pattern="halve"), call("bash", command="grep -rn halve .; true")],
-        "Det finns inga.",
-    ),
-    "a quoted code": (
-        "Hämta den senaste prislistan",
-        [call("bash", command="python -c 'raise SystemExit(\"E%d no entry\" % 4031)'"), LOOK],
-        "Servern svarar E4031: rollen saknar rätten.",
-    ),
-    "quoted words": (
-        "Hämta den senaste prislistan",
-        [call("bash", command='python -c \'raise SystemExit(" ".join("role for entry no".split()[::-1]))\''), LOOK],
-        "Servern svarar »no entry for role«.",
-    ),
-    "numbers of an output": (
-        "Mät hur lång tid bygget tar",
-        [call("bash", command="python -c 'print(41, 1812)'")],
-        "Bygget tar 41 s. Utan cache tar det 1812 s.",
-    ),
-}
-UNEXPLAINED = {
-    "a question": "{} Ska jag lägga till det?",
-    "numbered steps": "{}\n\n1. Öppna filen\n2. Lägg till raden",
-    "a success": "Done. {}",
-    "an announcement": "{} I'll add it now.",
-}
-
-
-@pytest.mark.parametrize(("task", "calls", "text"), EVIDENCE.values(), ids=EVIDENCE)
-def test_a_message_that_results_explain_needs_no_confirmation_in_any_language(
-    task: str, calls: Sequence[ToolCall], text: str, tmp_path: Path
-) -> None:
-    script = [say("", each) for each in calls]
-    assert run_with_checkpoints(tmp_path / "1", [*script, say(text)], task) == ("done", len(calls) + 1)
-    for name, ending in UNEXPLAINED.items():
-        said = say(ending.format(text))
-        assert run_with_checkpoints(tmp_path / name, [*script, said], task)[0] == "incomplete", name
-
-
-def test_an_error_after_which_nothing_was_tried_explains_nothing(tmp_path: Path) -> None:
-    fails = call("bash", command="python -c 'raise SystemExit(\"E%d no entry\" % 4031)'")
-    script = [say("", fails), say("Servern svarar E4031: lös det först.")]
-    assert run_with_checkpoints(tmp_path, script, "Hämta den senaste prislistan") == ("incomplete", 3)
+def test_a_file_listed_beside_a_changed_one_is_to_settle_if_the_reply_names_it(tmp_path: Path) -> None:
+    task, listed = "Ge priserna en skatt", say("", call("bash", command="ls *.py"), READ)
+    script = [listed, say("", call("write", file_path="cart.py", content="def rate(n):\n    return n\n"))]
+    named = [*script, say("`cart` har en. `tax` följer samma mönster.")]
+    assert run_with_checkpoints(tmp_path / "1", named, task, more=["tax.py"]) == ("incomplete", 4)
+    assert run_with_checkpoints(tmp_path / "2", [*named, say("ANSWERED")], task, more=["tax.py"]) == ("done", 4)
+    for n, text in enumerate(("`cart` har en.", "Priserna har tax.")):
+        assert run_with_checkpoints(tmp_path / f"other {n}", [*script, say(text)], task, more=["tax.py"]) == ("done", 3)
 
 
 def test_a_program_that_is_missing_never_ran(tmp_path: Path) -> None:
