@@ -219,11 +219,11 @@ def _uncommented_streams() -> Callable[[Any], Any]:
     return Uncommented
 
 
-async def event_data(body: AsyncIterator[bytes]) -> AsyncIterator[list[str]]:
+async def event_data(body: AsyncIterator[bytes]) -> AsyncIterator[list[bytearray]]:
     """Yield the data of each event once its last line is complete.
 
     It is in a list of its own, from which the reader takes it. Then no frame on the way keeps a large text. Raises
-    ModelError for endless events, UnicodeDecodeError for text that is not UTF-8.
+    ModelError for endless events.
     """
     pending = bytearray()
     data: list[bytearray] = []
@@ -254,14 +254,14 @@ async def event_data(body: AsyncIterator[bytes]) -> AsyncIterator[list[str]]:
                     data.append(line)
                 elif not line and data:
                     held = 0
-                    yield [(data.pop() if len(data) == 1 else _joined(data)).decode()]
+                    yield [data.pop() if len(data) == 1 else _joined(data)]
     if data:
-        yield [_joined(data).decode()]
+        yield [_joined(data)]
 
 
-def _joined(lines: list[bytearray]) -> bytes:
+def _joined(lines: list[bytearray]) -> bytearray:
     """Join lines, and empty their list."""
-    whole = b"\n".join(lines)
+    whole = bytearray(b"\n").join(lines)
     lines.clear()
     return whole
 

@@ -134,6 +134,8 @@ def _responses(kind: str, pieces: Sequence[str]) -> Iterator[bytes]:
     yield _event("output_item.added", output_index=0, item={**item, field: "" if kind == "arguments" else []})
     yield from (_event(f"{delta}.delta", output_index=0, delta=piece) for piece in pieces)
     yield _event(f"{delta}.done", output_index=0, **done)
+    if kind == "text":
+        yield _event("content_part.done", output_index=0, part=_message(whole)["content"][0])
     for index, each in enumerate(items):
         yield _event("output_item.done", output_index=index, item=each)
     yield _event("completed", response={"id": "r", "status": "completed", "output": items, "usage": USED})

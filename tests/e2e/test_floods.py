@@ -106,6 +106,11 @@ def test_a_file_in_one_call_takes_a_few_times_its_bytes(wire: str) -> None:
     assert growth < 3.3 * kept
 
 
+def test_a_text_that_the_responses_api_repeats_four_times_takes_a_few_times_its_bytes() -> None:
+    growth, kept = grown("openai", "text")
+    assert growth < 3 * kept
+
+
 @pytest.mark.parametrize("how", ["stdio", "json", "json gzip", "events", "events gzip", "sse"])
 def test_an_answer_of_a_server_without_end_fails_its_call_alone(tmp_path: Path, how: str) -> None:
     tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("echo", "flood")]

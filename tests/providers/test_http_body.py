@@ -163,7 +163,7 @@ def read(body: bytes, size: int) -> list[str]:
             yield body[start : start + size]
 
     async def collected() -> list[str]:
-        return [data.pop() async for data in event_data(pieces())]
+        return [data.pop().decode() async for data in event_data(pieces())]
 
     return asyncio.run(collected())
 

@@ -128,6 +128,10 @@ class Reply:
         self._usage: Json | None = None
         self._over = False
 
+    def parsed(self, data: bytearray) -> Any:
+        """Return a chunk's JSON. Raises ValueError if malformed."""
+        return json.loads(data.decode())
+
     def read(self, chunk: Any) -> Iterator[StreamEvent]:
         """Yield the steps of a chunk.
 

@@ -24,7 +24,9 @@ from agentcli.providers.sdk_import import sdk_of, warmed
 from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.wire import UsedIds
 
-_LAST = "[DONE]"
+_LAST = b"[DONE]"
+_LINE = 100
+"""Bytes of an event that are compared with it."""
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -128,7 +130,7 @@ class OpenAIModel:
         merged = {**options, "security": {"bearer_auth": True}, **self._unauthorized}
         return await self._client.post(path, cast_to=httpx2.Response, options=merged, stream=stream, **sent)
 
-    async def _events(self, response: Any) -> AsyncIterator[list[str]]:
+    async def _events(self, response: Any) -> AsyncIterator[list[bytearray]]:
         """Yield the JSON of each event of a reply like `event_data`.
 
         If the server does not stream, yield the whole reply as one event.
@@ -140,12 +142,12 @@ class OpenAIModel:
             async for data in stream:
                 yield data
 
-    def _read(self, reply: Any, data: list[str]) -> Iterator[StreamEvent]:
-        if data[0].strip() == _LAST:
+    def _read(self, reply: Any, data: list[bytearray]) -> Iterator[StreamEvent]:
+        if data[0][:_LINE].strip() == _LAST:
             reply.close()
             return
         try:
-            event = json.loads(data.pop())
+            event = reply.parsed(data.pop())
             if error := _error_in(event):
                 raise from_event(error, self._key, vendor_name(self._settings))
             yield from reply.read(event)
@@ -245,7 +247,7 @@ def _cause(error: Exception) -> Exception:
     return cause if isinstance(cause, Exception) else error
 
 
-def _as_event(body: bytes, key: str | None, vendor: str) -> str:
+def _as_event(body: bytes, key: str | None, vendor: str) -> bytearray:
     """Return a JSON response to a request for a stream as an event. Raises ModelError unless it is a reply."""
     try:
         answer = json.loads(body)
@@ -254,7 +256,8 @@ def _as_event(body: bytes, key: str | None, vendor: str) -> str:
     if isinstance(answer, dict) and answer.get("error"):
         raise from_event(answer["error"], key, vendor)
     if isinstance(answer, dict) and isinstance(answer.get("choices"), list):
-        return json.dumps(answer)
+        return bytearray(json.dumps(answer).encode())
     if isinstance(answer, dict) and isinstance(answer.get("output"), list):
-        return json.dumps({"type": f"response.{answer.get('status') or 'completed'}", "response": answer})
+        event = {"type": f"response.{answer.get('status') or 'completed'}", "response": answer}
+        return bytearray(json.dumps(event).encode())
     raise ModelError("The provider sent JSON instead of a stream.", "bad_reply")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from agentcli.core.dataclass import dataclass, replace
@@ -12,6 +13,7 @@ from agentcli.core.event import CallDelta, TextDelta, ThinkingDelta
 from agentcli.core.message import SIZE, TYPED, Part, Pieces, Stop, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import PartDone, Searched, Source, Stopped, StreamEvent, UsageSeen
 from agentcli.providers.arguments import BARE, call_of
+from agentcli.providers.http_body import LARGE_REPLY
 from agentcli.providers.openai.models import KIND
 from agentcli.providers.openai.responses_request import COMPACTED
 from agentcli.providers.wire import Ids, sendable, sendable_json, tier, tokens
@@ -27,6 +29,10 @@ _LONGEST_REASON = 40
 """Maximum characters of a reason that are shown."""
 _BEGUN = "in_progress"
 _CALLS = ("function_call", "custom_tool_call")
+_ENDS = ("response.completed", "response.incomplete", "response.done")
+_LONG = 10_000
+"""Bytes of a string from which a large event is read without it, if its text is known."""
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -46,7 +52,7 @@ class _Begun:
 
 
 class Reply:
-    """One streamed reply: `read` each event's JSON, then `end`.
+    """One streamed reply: `read` each event as `parsed`, then `end`.
 
     An item counts once it is done. From the first call on, parts are held back until the response is over. Before that,
     the last call may be incomplete.
@@ -64,6 +70,29 @@ class Reply:
         self._reason = ""
         self._searches: list[Json] = []
 
+    def parsed(self, data: bytearray) -> Any:
+        """Return an event's JSON. Of a large one, texts that have arrived already are not read again.
+
+        The API repeats a text in up to four events. Raises ValueError or AttributeError if malformed.
+        """
+        if len(data) < LARGE_REPLY:
+            return json.loads(data.decode())
+        long = [found.span() for found in _STRING.finditer(data) if found.end() - found.start() > _LONG]
+        event = json.loads(_without(long, data).decode())
+        kind = str(event.get("type"))
+        if kind == "response.output_item.done":
+            block = _only_block(event.get("item"))
+            if block is not None and len(long) == 1 and _quotes(data, *long[0], self._text):
+                data.clear()  # before the text is in memory once more
+                block["text"] = self._text.text()
+                return event
+        elif kind in _ENDS:
+            if self._done:
+                return event
+        elif kind.endswith(".done") and (self._text or self._done):
+            return event
+        return json.loads(data.decode())
+
     def read(self, event: Any) -> Iterator[StreamEvent]:
         """Yield the steps of an event.
 
@@ -75,6 +104,9 @@ class Reply:
             case "response.output_text.delta" | "response.refusal.delta":
                 self._text.append(_text(event["delta"]))
                 yield TextDelta(event["delta"], self._text)
+            case "response.output_text.done" if not (self._text or self._done):  # some servers send no deltas
+                self._text.append(_text(event.get("text") or ""))
+                yield TextDelta(event.get("text") or "", self._text)
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
                 yield ThinkingDelta(_text(event["delta"]))
             case "response.reasoning_summary_part.added" if event.get("summary_index"):
@@ -85,7 +117,7 @@ class Reply:
                     yield CallDelta(begun.call_id, begun.name, _text(event["delta"]))
             case "response.output_item.done":
                 yield from self._finish(event.get("output_index"), event["item"])
-            case "response.completed" | "response.incomplete" | "response.done" as kind:
+            case kind if kind in _ENDS:
                 yield from self._over(kind.rpartition(".")[2], event["response"])
             case _:
                 pass
@@ -194,6 +226,37 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError("a text field is not text")
     return value
+
+
+def _without(spans: Iterable[tuple[int, int]], data: bytearray) -> bytearray:
+    """Return JSON with empty strings in these places."""
+    kept, at = bytearray(), 0
+    for start, end in spans:
+        kept += data[at:start] + b'""'
+        at = end
+    return kept + data[at:]
+
+
+def _only_block(item: Any) -> Json | None:
+    """Return the block of a message that has one, without its text; None for any other item."""
+    content = item.get("content") if isinstance(item, dict) and item.get("type") == "message" else None
+    block = content[0] if isinstance(content, list) and len(content) == 1 else None
+    return block if isinstance(block, dict) and (block.get("type"), block.get("text")) == ("output_text", "") else None
+
+
+def _quotes(data: bytearray, start: int, end: int, text: Pieces) -> bool:
+    """Return True if the JSON string in this place is this text, as most servers write it."""
+    for in_ascii in (True, False):
+        at = start + 1
+        for piece in text:
+            written = json.dumps(piece, ensure_ascii=in_ascii)[1:-1].encode("utf-8", "surrogatepass")
+            if not data.startswith(written, at) or sendable(piece) is not piece:
+                break
+            at += len(written)
+        else:
+            if at == end - 1:
+                return True
+    return False
 
 
 def _message(item: Json) -> tuple[str, bool]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import tracemalloc
 from typing import Any
 
 import pytest
 
 from agentcli.core.errors import ModelError
-from agentcli.core.event import ThinkingDelta
+from agentcli.core.event import TextDelta, ThinkingDelta
 from agentcli.core.message import Part, Text, Thinking, ToolCall, Usage
 from agentcli.core.model import PartDone, Stopped
 from agentcli.providers.openai.responses_reply import Reply, to_usage
@@ -141,3 +143,85 @@ def test_usage_counts_what_was_cached_once() -> None:
         "output_tokens_details": {"reasoning_tokens": 4},
     }
     assert to_usage(raw) == Usage(1, 5, 4, 6, 3)
+
+
+# Large events: the API sends a text again in up to four of them.
+
+
+def delta(text: str) -> dict[str, Any]:
+    return {"type": "response.output_text.delta", "output_index": 0, "delta": text}
+
+
+def heard(*events: dict[str, Any], in_ascii: bool = True) -> list[Part]:
+    """The parts of a reply of these events, as a server writes them."""
+    reply = Reply()
+    steps = [step for event in events for step in reply.read(reply.parsed(encoded(event, in_ascii)))]
+    return [step.part for step in (*steps, *reply.end()) if isinstance(step, PartDone)]
+
+
+def encoded(event: dict[str, Any], in_ascii: bool = True) -> bytearray:
+    return bytearray(json.dumps(event, ensure_ascii=in_ascii).encode())
+
+
+PIECE = 'a "quoted" \\ piece, été, 😀\n'
+WHOLE = PIECE * 40_000
+REPEATED = (
+    {"type": "response.output_text.done", "output_index": 0, "text": WHOLE},
+    {"type": "response.content_part.done", "part": message(WHOLE)["content"][0]},
+)
+DONE = done(0, **message(WHOLE))
+
+
+@pytest.mark.parametrize("in_ascii", [True, False])
+def test_a_text_that_is_sent_again_whole_is_the_same_part(in_ascii: bool) -> None:
+    deltas = [delta(PIECE)] * 40_000
+    assert heard(*deltas, *REPEATED, DONE, over(output=[DONE["item"]]), in_ascii=in_ascii) == [Text(WHOLE)]
+
+
+def test_the_whole_text_counts_where_it_is_not_that_of_the_pieces() -> None:
+    assert heard(delta("Half of it"), *REPEATED, DONE, over(output=[DONE["item"]])) == [Text(WHOLE)]
+    two = {"type": "message", "content": [{"type": "output_text", "text": text} for text in (WHOLE, "b")]}
+    assert heard(delta(f"{WHOLE}b"), done(0, **two), over()) == [Text(f"{WHOLE}b")]
+
+
+def test_halves_of_a_character_in_two_pieces_are_one_in_the_whole_text() -> None:
+    halves = [{**delta(""), "delta": half} for half in ("\ud83d", "\ude00")]
+    whole = "😀" + "x" * 600_000
+    assert heard(*halves, delta("x" * 600_000), done(0, **message(whole)), over()) == [Text(whole)]
+
+
+def test_a_large_call_after_a_text_has_its_arguments() -> None:
+    arguments = json.dumps({"file_path": WHOLE})
+    parts = heard(delta("So."), done(0, **message("So.")), done(1, **called(arguments)), over())
+    assert parts == [Text("So."), ToolCall("call_1", "read", {"file_path": WHOLE})]
+
+
+@pytest.mark.parametrize("events", [(DONE, over()), (over(output=[DONE["item"]]),), (*REPEATED, DONE, over())])
+def test_a_large_text_without_pieces_is_not_lost(events: tuple[dict[str, Any], ...]) -> None:
+    assert heard(*events) == [Text(WHOLE)]
+
+
+@pytest.mark.parametrize("text", ["So.", WHOLE])
+def test_a_text_that_is_only_sent_once_it_is_done_is_heard(text: str) -> None:
+    reply = Reply()
+    event = {"type": "response.output_text.done", "output_index": 0, "text": text}
+    assert [step.text for step in reply.read(reply.parsed(encoded(event))) if isinstance(step, TextDelta)] == [text]
+    assert [*reply.read(done(0, **message("It again.")))] == [PartDone(Text("It again."))]
+    assert [*reply.read(event)] == []
+
+
+def test_events_that_repeat_a_text_take_no_memory_for_it() -> None:
+    whole = "forty characters of a piece, with an e\n\n" * 50_000
+    reply = Reply()
+    assert [*reply.read(delta(whole))]
+    repeated = [{**REPEATED[0], "text": whole}, done(0, **message(whole)), over(output=[message(whole)])]
+    for event, most in zip(repeated, (0.2, 1.2, 0.2), strict=True):
+        data = encoded(event)
+        tracemalloc.start()
+        before = tracemalloc.get_traced_memory()[0]
+        parsed = reply.parsed(data)
+        peak = tracemalloc.get_traced_memory()[1] - before
+        tracemalloc.stop()
+        assert peak < most * len(whole), event["type"]
+        assert all(reply.read(parsed))
+    assert reply.stopped
