@@ -22,7 +22,7 @@ from agentcli.core.event import (
     Warned,
 )
 from agentcli.core.sanitise import safe, safe_line
-from agentcli.frontends.run.events import Denial, InitEvent, Json, Result, RunEvent, to_json
+from agentcli.frontends.run.events import Denial, InitEvent, Result, RunEvent, to_json
 from agentcli.frontends.run.results import ResultBuilder, run_events
 from agentcli.permissions.unattended import NOBODY
 
@@ -104,7 +104,8 @@ class Headless:
     def _write(self, event: RunEvent) -> None:
         # The output is ASCII only. A line separator or a lone surrogate in a model's text would break a reader that
         # splits on \n.
-        self._print(_json(to_json(event)), self.out)
+        line = to_json(event)
+        self._print_pieces(_in_slices(line) if _is_long(line) else (_json(line),), self.out)
 
     def _print(self, text: str, stream: TextIO) -> None:
         self._print_pieces(_slices(text), stream)
@@ -143,18 +144,29 @@ def _slices(text: str) -> Iterable[str]:
     return (text[start : start + _PIECE] for start in range(0, len(text), _PIECE)) if len(text) > _PIECE else (text,)
 
 
-def _in_slices(line: Json) -> Iterator[str]:
-    """Yield an object as JSON, its long texts in slices: an escape takes six bytes for a character."""
-    yield "{"
-    for number, (name, value) in enumerate(line.items()):
-        yield f"{', ' if number else ''}{_json(name)}: "
-        if isinstance(value, str) and len(value) > _PIECE:
-            yield '"'
-            yield from (_json(each)[1:-1] for each in _slices(value))
-            yield '"'
-        else:
-            yield _json(value)
-    yield "}"
+def _is_long(value: Any) -> bool:
+    """Return True if a value has a text that is written in slices."""
+    return (
+        len(value) > _PIECE
+        if isinstance(value, str)
+        else isinstance(value, dict) and any(map(_is_long, value.values()))
+    )
+
+
+def _in_slices(value: Any) -> Iterator[str]:
+    """Yield a value as JSON, its long texts in slices: an escape takes six bytes for a character."""
+    if isinstance(value, dict):
+        yield "{"
+        for number, (name, each) in enumerate(value.items()):
+            yield f"{', ' if number else ''}{_json(name)}: "
+            yield from _in_slices(each)
+        yield "}"
+    elif isinstance(value, str) and len(value) > _PIECE:
+        yield '"'
+        yield from (_json(each)[1:-1] for each in _slices(value))
+        yield '"'
+    else:
+        yield _json(value)
 
 
 def _json(line: Any) -> str:

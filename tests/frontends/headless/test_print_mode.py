@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+import tracemalloc
 from io import StringIO
 from pathlib import Path
 
 import pytest
 
 from agentcli.agent.ports import ApprovalRequest, ApprovalResponse
-from agentcli.core.event import TurnEnded
+from agentcli.core.event import Event, Recorded, TextDelta, TurnEnded
+from agentcli.core.message import Message, ToolCall
+from agentcli.core.record import Record
 from agentcli.frontends.headless.output import Format, Headless
 from agentcli.frontends.headless.print_mode import print_mode
 from agentcli.frontends.opening import program_of
@@ -47,3 +50,43 @@ def test_a_long_text_of_a_result_is_written_as_the_json_of_the_whole(text: str) 
     written = printer.out.getvalue()  # type: ignore[attr-defined]
     assert written == json.dumps(json.loads(written)) + "\n"
     assert json.loads(written)["text"] == text
+
+
+LARGE = "forty characters of a piece, with an e\n\n" * 50_000
+
+
+class Counting(StringIO):
+    """A stream that keeps nothing but the size of what is written."""
+
+    size = 0
+
+    def write(self, text: str) -> int:
+        self.size += len(text)
+        return len(text)
+
+
+@pytest.mark.parametrize(
+    ("event", "line"),
+    [
+        (TextDelta(LARGE), {"text": LARGE}),
+        (
+            Recorded(Record(1, "1", "", "", Message("assistant", (ToolCall("c1", "write", {"content": LARGE}),)))),
+            {"name": "write", "input": {"content": LARGE}},
+        ),
+    ],
+)
+def test_a_line_with_a_long_text_is_the_json_of_the_whole_and_takes_no_second_copy(
+    event: Event, line: dict[str, object]
+) -> None:
+    printer = Headless("stream-json", out=StringIO(), err=StringIO())
+    printer.show(event)
+    written = printer.out.getvalue()  # type: ignore[attr-defined]
+    assert written == json.dumps(json.loads(written)) + "\n"
+    assert json.loads(written).items() >= line.items()
+    counting = Headless("stream-json", out=Counting(), err=StringIO())
+    tracemalloc.start()
+    counting.show(event)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert counting.out.size == len(written)  # type: ignore[attr-defined]
+    assert peak < len(LARGE)
