@@ -81,8 +81,8 @@ def prunes_of_turn(history: History, window: Window) -> int:
     made = [record.seq for record in history.prunes if isinstance(record.body, Prune) and not record.body.by]
     if not made:
         return 0
-    prompt = next((message.seq for message in reversed(window.view.messages) if message.is_prompt), 0)
-    return sum(seq > prompt for seq in made)
+    prompts = window.blocks.prompts
+    return sum(seq > prompts[-1] for seq in made) if prompts else len(made)
 
 
 MOST_PRUNES = 2

@@ -21,7 +21,7 @@ from agentcli.context.room import (
 )
 from agentcli.context.settings import POLICIES, ContextSettings, PolicyName
 from agentcli.context.tokens.counter import TokenCounter
-from agentcli.context.view import view
+from agentcli.context.view import ViewMessage, view
 from agentcli.context.window import Window, limits_of, window_of
 from agentcli.core.history import fold
 from agentcli.core.message import ToolResult
@@ -109,6 +109,26 @@ def test_prunes_of_the_turn_are_counted_from_its_prompt() -> None:
     story.add(Prune((calls[2],), 9, "by the provider", by="anthropic"))
     history = fold(story.records)
     assert prunes_of_turn(history, replace(of(1), view=view(history))) == 1
+
+
+class Messages(tuple[ViewMessage, ...]):
+    """Messages that count how often all of them are read backwards."""
+
+    times = 0
+
+    def __reversed__(self) -> Iterator[ViewMessage]:
+        self.times += 1
+        return reversed(tuple(self))
+
+
+def test_prunes_of_a_long_turn_are_counted_without_a_search_for_its_prompt() -> None:
+    story = long_talk(3)
+    story.add(Prune(("none",), 9, "now"))
+    history = fold(story.records)
+    seen = view(history)
+    messages = Messages(seen.messages)
+    assert prunes_of_turn(history, replace(of(1), view=replace(seen, messages=messages))) == 1
+    assert messages.times == 0
 
 
 @each_row("policy", POLICIES)

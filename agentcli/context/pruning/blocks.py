@@ -8,13 +8,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from agentcli.context.cleared import keeps_input
+from agentcli.context.cleared import cleared_input, cleared_result, keeps_input
 from agentcli.context.settings import PruneSettings
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.view import Block, View, ViewMessage
 from agentcli.core.dataclass import dataclass
 from agentcli.core.history import common
-from agentcli.core.message import Thinking, ToolCall, ToolResult
+from agentcli.core.message import Part, Thinking, ToolCall, ToolResult
 from agentcli.core.tool import UNKNOWN, Traits
 
 
@@ -32,6 +32,8 @@ class ViewBlocks:
     """Ids of successful calls."""
     replies: list[int]
     """Seqs of the model's messages."""
+    prompts: list[int]
+    """Seqs of the user's messages."""
     seqs: list[int]
     """Seqs of all messages."""
     pinned: list[int]
@@ -61,6 +63,13 @@ class ViewBlocks:
         """Return the tokens of a block."""
         rule = self._counter.rule
         return round(self._sizes[number] * rule.rate + rule.per_block)
+
+    def freed(self, number: int) -> int:
+        """Return the tokens that clearing an output or an input frees: a marker stands for it then."""
+        marker, rule = self._markers.get(number), self._counter.rule
+        if marker is None:
+            marker = self._markers[number] = self._counter.units(_marker(self.blocks[number].part))
+        return self.size(number) - round(marker * rule.rate + rule.per_block)
 
     def start(self, number: int) -> int:
         """Return the tokens of the blocks before a block."""
@@ -100,8 +109,8 @@ class ViewBlocks:
         self._messages = ()
         self._sizes: list[float] = []
         self._units, self._thought_units, self._clearable_units = [0.0], 0.0, 0.0
-        self._prompts, self._opening = list[int](), list[int]()
-        self._outcomes: dict[int, str] = {}
+        self.prompts, self._opening = [], list[int]()
+        self._markers, self._outcomes = dict[int, float](), dict[int, str]()
 
     def _add(self, block: Block, rules: PruneSettings, traits: Mapping[str, Traits]) -> None:
         number, part, units = len(self.blocks), block.part, self._counter.units(block.part)
@@ -120,7 +129,7 @@ class ViewBlocks:
         if block.source == "assistant":
             self.answered = number
             _insert(self.replies, block.seq)
-        elif block.source == "user" and _insert(self._prompts, block.seq):
+        elif block.source == "user" and _insert(self.prompts, block.seq):
             self._opening.append(number)
         _insert(self.seqs, block.seq)
         if block.pinned:
@@ -132,6 +141,13 @@ class ViewBlocks:
     def _tokens(self, units: float, blocks: int) -> float:
         rule = self._counter.rule
         return units * rule.rate + blocks * rule.per_block
+
+
+def _marker(part: Part | ToolResult) -> ToolCall | ToolResult:
+    if isinstance(part, ToolCall):
+        return cleared_input(part)
+    assert isinstance(part, ToolResult)
+    return cleared_result(part.call_id, part.name, part.status)
 
 
 def clearable(block: Block, rules: PruneSettings) -> bool:

@@ -6,8 +6,8 @@ import math
 from bisect import bisect_left
 from collections.abc import Container, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from operator import attrgetter
 
-from agentcli.context.cleared import cleared_input, cleared_result
 from agentcli.context.loss import is_worth, priced
 from agentcli.context.pruning.blocks import completed
 from agentcli.context.settings import PruneSettings
@@ -54,15 +54,10 @@ class TokenLayout:
 
     def victim(self, number: int, rank: int, worth: float = 0.0) -> Candidate:
         """Return the candidate at this position."""
-        part = self.blocks[number].part
-        given = isinstance(part, ToolCall)
-        if isinstance(part, ToolCall):
-            marker: ToolCall | ToolResult = cleared_input(part)
-        else:
-            assert isinstance(part, ToolResult)
-            marker = cleared_result(part.call_id, part.name, part.status)
-        freed = self.index.size(number) - self.counter.part(marker)
-        return Candidate(part.call_id, number, self.index.start(number), freed, rank, worth, given)
+        block, index = self.blocks[number], self.index
+        given = isinstance(block.part, ToolCall)
+        call_id = block.part.call_id if isinstance(block.part, ToolCall) else block.tool_use_id
+        return Candidate(call_id, number, index.start(number), index.freed(number), rank, worth, given)
 
     def worth(self, number: int, tokens: int) -> float:
         """Return what the text with this number, which has so many tokens, is worth at the next requests.
@@ -140,14 +135,16 @@ def candidates(layout: TokenLayout, spared: frozenset[str] = frozenset()) -> tup
         dead = block.tool_use_id in outdated
         if total <= protect and not dead:
             continue
-        worth = 0.0 if dead else layout.worth(number, size)
-        old = worth < 1 and index.turns_behind(number) >= rules.auto_turns
-        rank = 0 if dead else 3 if not completed(block) else 1 if old else 2
+        worth, rank = 0.0, 0
+        if not dead:
+            worth = layout.worth(number, size)
+            old = worth < 1 and index.turns_behind(number) >= rules.auto_turns
+            rank = 3 if not completed(block) else 1 if old else 2
         victim = layout.victim(number, _POINTED_AT if block.tool_use_id in needed else rank, worth)
         if victim.tokens >= rules.smallest:
             found.append(victim)
     found += _inputs(layout, protect, needed) if rules.inputs and index.inputs else ()
-    return tuple(sorted(found, key=lambda victim: (victim.rank, victim.worth, victim.position)))
+    return tuple(sorted(found, key=attrgetter("rank", "worth", "position")))
 
 
 def _inputs(layout: TokenLayout, protect: int, needed: Container[str]) -> Iterator[Candidate]:
@@ -378,7 +375,7 @@ def _paying(layout: TokenLayout, ready: Sequence[Candidate]) -> tuple[Sequence[C
     rules, limits = layout.window.settings.prune, layout.window.limits
     (write, read), output = limits.price_ratios, output_ratio(limits.prices)
     best, best_gain, best_wait, soonest, removed, saved = 0, 0.0, 0.0, math.inf, 0, 0.0
-    ordered, minimum = sorted(ready, key=lambda victim: -victim.position), worthwhile(rules, limits.usable)
+    ordered, minimum = sorted(ready, key=attrgetter("position"), reverse=True), worthwhile(rules, limits.usable)
     prompt = layout.total + layout.counter.head
     if prompt < rules.large_prompt:
         minimum = max(minimum, int(prompt * rules.large_share))
