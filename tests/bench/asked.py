@@ -267,8 +267,9 @@ _TEMPORARY = re.compile(r"(?<![\w/.])(?:/private/tmp|(?:/private)?/var/folders/\
 
 def placed(recorded: Recorded, place: Place, workspace: Workspace) -> tuple[str, Workspace]:
     """Return the command with the folders of this machine, and the workspace with the folder that it ran in."""
-    folder = place.here(recorded.folder.rstrip("/"))
-    command = _TEMPORARY.sub("/tmp", place.here(recorded.command))
+    folder, command = (
+        _TEMPORARY.sub("/tmp", place.here(text)) for text in (recorded.folder.rstrip("/"), recorded.command)
+    )
     if not any(Path(folder).is_relative_to(root) for root in workspace.roots):
         return f"cd {folder} && {command}", workspace
     here = Path(folder)

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.bench.asked import project_of
-from tests.bench.transcripts import transcripts
+from tests.bench.asked import place_of, placed, project_of, workspace_in
+from tests.bench.transcripts import Recorded, Transcript, transcripts
 
 
 def _codex(payload: Mapping[str, object], kind: str = "response_item") -> str:
@@ -43,3 +43,10 @@ def test_worktrees_belong_to_their_repository() -> None:
     assert project_of("/home/u/.codex/worktrees/1a/p") == project_of("/home/u/.codex/worktrees/2b/p") == "/home/u/p"
     assert project_of("/home/u/p/.worktrees/fix") == project_of("/home/u/p/.claude/worktrees/fix") == "/home/u/p"
     assert project_of("/home/u/.herdr/worktrees/p/a") == project_of("/home/u/.herdr/worktrees/p/b")
+
+
+def test_a_folder_of_temporary_files_has_its_name_here(tmp_path: Path) -> None:
+    session = Transcript("s", "/Users/u/p")
+    place = place_of(tmp_path, session)
+    recorded = Recorded("ls /private/tmp/a", "m", "/private/tmp/wt")
+    assert placed(recorded, place, workspace_in(place, session))[0] == "cd /tmp/wt && ls /tmp/a"
