@@ -31,7 +31,7 @@ RECORDING: dict[str, tuple[Shape, ...]] = {
     "branch": (
         Shape("-qt --quiet --track --no-track", "branch rev?"),
         Shape("-qf --quiet --force --no-track", "branch rev?", needs="-f --force"),
-        Shape("-dDf --delete --force", "branch branch*", needs="-d -D --delete"),
+        Shape("-dq --delete --quiet", "branch branch*", needs="-d --delete"),
     ),
     "tag": (
         Shape("-afm:text --annotate --force --message=text", "branch rev?"),
@@ -55,7 +55,6 @@ RECORDING: dict[str, tuple[Shape, ...]] = {
         Shape("-ukqm:text"),
         Shape("-uq -m:text --include-untracked --keep-index --quiet --message=text", "=push rev*"),
         Shape("-q --index --quiet", "=pop|apply rev?"),
-        Shape("", "=drop rev?"),
     ),
     "merge": (
         Shape(
@@ -81,7 +80,7 @@ RECORDING: dict[str, tuple[Shape, ...]] = {
 }
 """Commands with which git records something and loses nothing that it does not keep.
 
-Of a branch, tag or stash that it removes or moves, it prints the commit, which stays for weeks.
+A reflog keeps what a branch was. None keeps an unmerged branch that is deleted, nor a dropped stash.
 """
 _PATCHING = (
     Shape(
