@@ -252,6 +252,9 @@ READERS: dict[str, tuple[Shape, ...]] = {
         ("yarn", "pnpm"),
         (Shape("-v --version", needs="-v --version", unless=(".yarnrc.yml", ".yarnrc", "package.json")),),
     ),
+    # With -n they only parse a script.
+    "bash": (*_VERSION, Shape("-n", "path", needs="-n")),
+    **dict.fromkeys(("sh", "dash"), (Shape("-n", "path", needs="-n"),)),
     "javac": (Shape("-version", needs="-v"), Shape("--version", needs="--version")),
     **dict.fromkeys(("ssh", "tmux"), (Shape("-V", needs="-V"),)),
     "npx": (Shape("--version -v", needs="--version -v", unless=(".npmrc",)),),
