@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -275,7 +276,7 @@ class _Judge:
             return not run.writes
         if words[0] == "cd" and len(words) == 2 and self._writes and self._is_temporary(words[1]):
             return True
-        shown = _without_names(words)
+        shown = _without_names(words) or self._without_readers(run)
         if shown is None and self.line.commands and not _only_stops(words):
             each = zip(self.line.commands, self.line.readings, strict=True)
             found = [reading for command, reading in each if command.words == words]
@@ -297,6 +298,20 @@ class _Judge:
         )
         away = reading.outside and reading_rule(self.reads, reading.outside, workspace)
         return not reading.why or bool(away) or self._scratch(reading)
+
+    def _without_readers(self, run: Run) -> tuple[str, ...] | None:
+        """Return a `find` without its commands if they only read what it finds, and all of that may be read."""
+        assert self.line.workspace is not None
+        words = run.words
+        found = _divided(words)
+        if found is None or ("-type", "f") not in pairwise(words) or not _JOINING.isdisjoint(words):
+            return None
+        kept, inner = found
+        places = tuple(takewhile(lambda word: not word.startswith("-"), words[1:])) or (".",)
+        commands = [tuple(place if word == "{}" else word for word in each) for each in inner for place in places]
+        reader = self.line.reader or Reader(self.line.workspace)
+        each = [Command(words, "", True) for words in (*commands, ("grep", "-r", "--", "x", *places))]
+        return kept if not any(reader.of(one, run.folders).why for one in each) else None
 
     def _is_inert(self, run: Run) -> bool:
         """Return True if the variables set for a command decide nothing about what it reads or starts."""
@@ -352,9 +367,22 @@ _STOPPING = re.compile(r"[-+][eu]*o?|pipefail")
 
 def _without_names(words: Sequence[str]) -> tuple[str, ...] | None:
     """Return a `find` without its commands, if they show only names and sizes of what it finds; else None."""
+    found = _divided(words)
+    return found[0] if found is not None and all(map(_shows_names, found[1])) else None
+
+
+_JOINING = word_set("-o -or ! -not ( ) , -L -H -follow")
+"""Words with which `find` runs a command for what another test did not match, or follows links."""
+
+
+def _divided(words: Sequence[str]) -> tuple[tuple[str, ...], list[list[str]]] | None:
+    """Return a `find` without its commands, and these.
+
+    Return None if it has none, or one fills a name into a word.
+    """
     if words[0] != "find" or not {"-exec", "-execdir"} & set(words):
         return None
-    kept, rest = list[str](), list(words)
+    kept, commands, rest = list[str](), list[list[str]](), list(words)
     while rest:
         word = rest.pop(0)
         if word not in ("-exec", "-execdir"):
@@ -362,9 +390,10 @@ def _without_names(words: Sequence[str]) -> tuple[str, ...] | None:
             continue
         end = next((index for index, one in enumerate(rest) if one in (";", "+")), 0)
         inner, rest = rest[:end], rest[end + 1 :]
-        if not inner or any("{}" in one and one != "{}" for one in inner) or not _shows_names(inner):
+        if not inner or any("{}" in one and one != "{}" for one in inner):
             return None
-    return tuple(kept)
+        commands.append(inner)
+    return tuple(kept), commands
 
 
 def _shows_names(words: Sequence[str]) -> bool:

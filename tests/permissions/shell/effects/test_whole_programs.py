@@ -411,3 +411,26 @@ def test_what_the_rules_allow_is_said_by_kind() -> None:
         "`rm` in the workspace and temporary files; `frob` with any arguments and code (whatever you can do)"
     )
     assert meaning(["scp web *"]) == "`scp web` for copies between there and the workspace or temporary files"
+
+
+@each_row(
+    ("command", "decision"),
+    [
+        ("find src -type f -name '*.py' -print -exec sed -n '1,80p' {} \\;", "allow"),
+        ("find src -type f -exec head -3 {} + | tail -3", "allow"),
+        ("find . -type f -exec cat {} +", "ask"),
+        ("find config -type f -exec cat {} +", "ask"),
+        ("find src -exec cat {} +", "ask"),
+        ("find src -type f -o -name x -exec cat {} +", "ask"),
+        ("find src -L -type f -exec cat {} +", "ask"),
+        ("find src -type f -exec sed -i s/a/b/ {} +", "ask"),
+        ("find src -type f -exec sort -o {} {} \\;", "ask"),
+        ("find src -type f -exec cat {} \\; -exec frob {} \\;", "ask"),
+        ("find src -type f -exec sh -c 'cat {}' \\;", "ask"),
+        ("find src -type f -exec cat ~/.ssh/id_rsa \\;", "ask"),
+        ("find ~ -type f -exec cat {} +", "ask"),
+        ("find src -type f -fprint x -exec cat {} +", "ask"),
+    ],
+)
+def test_what_find_only_reads_needs_no_rule_of_its_own(workspace: Workspace, command: str, decision: str) -> None:
+    assert asked(command, workspace, ["jest *"]).decision == decision
