@@ -34,7 +34,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Event
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
 from agentcli.core.record import Record
-from agentcli.core.tool import ToolOutput, Traits
+from agentcli.core.tool import ToolOutput
 
 LAST_WORD = "Only your last message is read: repeat in it what is needed of this one."
 _TAKE_IT = "You announced a step and did not take it. Take it now, or say that the task is finished."
@@ -364,12 +364,8 @@ class Ending(SessionPart):
         return checkpointer is None or (bool(entries) and checkpointer.changed_since(entries[0].seq))
 
     def _denied(self) -> bool:
-        """Return True if a call of this turn was denied that does more than read."""
-        traits, denied = (
-            self._core.traits,
-            [one for one, result in _calls(self._of_turn()) if result.status == "denied"],
-        )
-        return any(traits.get(call.name, Traits()).effect != "read" for call in denied)
+        """Return True if a call of this turn was denied."""
+        return any(isinstance(entry.body, ToolResult) and entry.body.status == "denied" for entry in self._of_turn())
 
     def _task(self) -> str:
         """Return what the person said in this turn."""

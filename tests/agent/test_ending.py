@@ -272,12 +272,6 @@ NO_CHANGE_REPORTED = {
 }
 
 
-def test_a_denied_read_does_not_explain_why_nothing_changed(tmp_path: Path) -> None:
-    script = [say("", READ), say("Replace the factor in line 2.")]
-    session = open_session(tmp_path, script, mode="ask", attended=False, rules=parse_rules(deny=["read"]))
-    assert ended(say_to(session, TASK)).ending == "incomplete"
-
-
 @pytest.mark.parametrize("text", NO_CHANGE_REPORTED.values(), ids=NO_CHANGE_REPORTED)
 def test_a_message_that_says_that_nothing_was_changed_needs_no_confirmation(text: str, tmp_path: Path) -> None:
     assert (last := run(tmp_path, [say("", READ), say(text)])[0]).ending == "done"
