@@ -81,7 +81,9 @@ MOST_REMINDERS = 3
 _NAME = r"(?<![\w./-])(?=[a-z]*[^\sa-z])[\w-]+(?![\w/-]|\.\w)"
 """A word with another character than a small letter."""
 _IN_CODE = r"`([\w.-]+)`"
+"""A name in code marks."""
 _NEVER_RAN = r"\bcommand not found\b|\[exit code 12[67]\]"
+"""The end of an output if the shell could not start the program."""
 _NOTE = 500
 """Characters at the end of an output that tell why a command failed."""
 _LONE_COMMAND = r"(?s)\s*```(?:bash|sh|shell|console)\n(?:(?!```).)*```\s*"
@@ -330,9 +332,10 @@ class Ending(SessionPart):
             return None
         changed = checkpointer.files_since(entries[0].seq)
         calls = list(_calls(entries))
+        # Not one text: a value may be a whole file.
         touched = [*map(str, changed), *(str(value) for call, _ in calls for value in call.input.values())]
 
-        def left(path: PurePath) -> bool:  # not one text: a value may be a whole file
+        def left(path: PurePath) -> bool:
             return not any(path.name in each for each in touched)
 
         endings = {PurePath(part).suffix for path in changed for part in path.parts}

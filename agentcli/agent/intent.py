@@ -204,6 +204,7 @@ _ENDING = 20_000
 _SENTENCE = r"\n+|(?<=[.!?;])\s+|(?<=[。！？；])"
 """The boundary between two sentences."""
 _STEPS = r"(?ms)^\W*1[.)]\s.*^\W*2[.)]\s"
+"""The first two items of a numbered list."""
 _RUNS = rf"(?i){_MARKER}{_LEAD}(?:(?:re-?)?run|execute|start|launch|test|build|compile|lint|verify)\b"
 """The beginning of a sentence that asks to run something."""
 _TELLS = (
@@ -241,6 +242,7 @@ _NEEDLESS = (
 )
 """The statement that nothing has to change, in a first sentence."""
 _PERCENT = r"(\d+(?:[.,]\d+)?)\s?[%％]"
+"""A percentage, and its number."""
 _FENCE_MARK = r"(?m)^\s*(?:`{3,}|~{3,})"
 _ITEM = r"\s*(?:[-*•]|\d+[.)])\s"
 _QUESTION = r"[?？؟\u037e]|[\u0370-\u03ff\u1f00-\u1fff]\s*[\w./`-]*;"
@@ -285,7 +287,7 @@ def unclear(text: str, task: str, *, called: bool = False, ran: bool = False) ->
     if _wants_answer(said, ran=ran):
         return False
     short = len(re.findall(_WORD, said)) <= _SHORT - asks(text)
-    return not short or orders_change(task) or (called and (asks(text) or lists_steps(text)))
+    return not short or orders_change(task) or (called and (asks(text) or re.search(_STEPS, text) is not None))
 
 
 def _wants_answer(said: str, *, ran: bool) -> bool:
@@ -330,11 +332,6 @@ def falls_short(text: str, task: str) -> bool:
     """Return True if a task names a percentage, and a reply names only lower ones."""
     asked, reached = ([float(each.replace(",", ".")) for each in re.findall(_PERCENT, one)] for one in (task, text))
     return bool(asked and reached) and max(reached) < max(asked)
-
-
-def lists_steps(text: str) -> bool:
-    """Return True if a text has a numbered list."""
-    return re.search(_STEPS, text) is not None
 
 
 def leaves_open(text: str) -> bool:

@@ -31,7 +31,7 @@ class Boxed:
     read_last: int = 0
     """The number among `files` that the sandbox reads once it is complete; 0 if unknown."""
     again: Callable[[], Boxed] | None = None
-    """Builds the sandbox anew, for the case that a path vanished before it was complete; None if it cannot vanish."""
+    """Builds the sandbox again if a path vanished before it was complete; None without a sandbox that mounts paths."""
 
 
 SubjectKind = Literal["", "command", "url", "file", "patch", "folder"]

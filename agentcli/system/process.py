@@ -36,7 +36,7 @@ _F_SETPIPE_SZ = 1031
 _NULL = "/dev/null"
 
 _RESTARTS = 2
-"""Times that a sandbox is built anew if it fails before its command starts."""
+"""Maximum times to build a sandbox again if it fails before its command starts."""
 _REPORTING = (b"bwrap: ", b"nsenter: ")
 """Beginnings of the messages with which a sandbox fails."""
 _LONGEST_NAME = max(map(len, _REPORTING))
@@ -99,7 +99,7 @@ class Command:
     read_last: int = 0
     """The number among `files` that a sandbox reads once it is complete; 0 for none."""
     again: Callable[[], Boxed] | None = None
-    """Builds the sandbox anew if the command did not start because a path vanished meanwhile; None for no sandbox."""
+    """Builds the sandbox again if it failed before the command started; None without a sandbox."""
     tells: int = 0
     """Number of a descriptor to which the command writes a report beside its output; 0 for none."""
     errors: Sink | None = None

@@ -65,7 +65,7 @@ class ViewBlocks:
         return round(self._sizes[number] * rule.rate + rule.per_block)
 
     def freed(self, number: int) -> int:
-        """Return the tokens that clearing an output or an input frees: a marker stands for it then."""
+        """Return the tokens that are freed if a marker replaces an output or an input."""
         marker, rule = self._markers.get(number), self._counter.rule
         if marker is None:
             marker = self._markers[number] = self._counter.units(_marker(self.blocks[number].part))

@@ -179,7 +179,7 @@ class Sandbox:
 
 
 def _repeatable(make: Callable[[], Boxed]) -> Boxed:
-    """Return a sandbox that can be built anew: until it is complete, another process may remove what it mounts."""
+    """Return a sandbox that can be built again if another process removes a path before it is complete."""
     return replace(make(), again=lambda: _repeatable(make))
 
 

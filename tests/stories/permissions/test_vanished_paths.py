@@ -1,4 +1,4 @@
-"""A sandbox that fails because another process removed a path: it is built anew, and hides what it hid before."""
+"""A sandbox that fails because another process removed a path is built again, and hides the same files as before."""
 
 from __future__ import annotations
 
