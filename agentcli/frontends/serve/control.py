@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from agentcli.core.streams import closing
 from agentcli.core.tasks import start_task
 from agentcli.core.text.secrets import known_secrets
 from agentcli.frontends.serve.client import line_of
+from agentcli.frontends.serve.feed import Item
 from agentcli.frontends.serve.questions import Answer, TooLate
 from agentcli.frontends.serve.registry import Served
 from agentcli.frontends.serve.shared import Clean, SharedSession
@@ -57,6 +58,8 @@ class _Control:
     def __init__(self, shared: SharedSession, secret: str) -> None:
         self._shared, self._secret = shared, secret
         self._clients = 0
+        self._sent: tuple[Sequence[Item], bytes] = ((), b"")
+        """The newest batch that was sent, and its lines: most clients get the same ones."""
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one client until it leaves."""
@@ -132,7 +135,9 @@ class _Control:
         with contextlib.suppress(ConnectionError):
             async with closing(self._shared.feed.follow(after)) as batches:
                 async for batch in batches:
-                    writer.write("".join(line_of(item.id, item.data) for item in batch).encode())
+                    if batch is not self._sent[0]:
+                        self._sent = batch, "".join(line_of(item.id, item.data) for item in batch).encode()
+                    writer.write(self._sent[1])
                     await writer.drain()
 
 

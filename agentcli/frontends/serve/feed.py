@@ -7,7 +7,7 @@ import json
 import secrets
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 MOST = 10_000
@@ -18,13 +18,11 @@ BATCH = 500
 """Events that a reader gets at once."""
 BATCH_SIZE = 250_000
 """Bytes after which a batch has no further event: a reader that stops reading holds no more."""
-FRAME = 0.03
-"""Seconds in which events are gathered for a reader that is up to date. All readers share the same frames.
+FRAME, EACH, LONGEST = 0.03, 0.003, 0.09
+"""Seconds between two batches for readers that are up to date: the least, the addition for each, and the most.
 
-For the session's process, a batch costs far more than an event in it.
+For the session's process, a batch costs far more than an event in it. All these readers get the same batches.
 """
-JOINED = 50_000
-"""Characters after which the pieces of a text are no longer joined to one event."""
 LINGER = 120.0
 """Seconds after the last reader has left in which events are still kept for it."""
 
@@ -32,30 +30,13 @@ Json = Mapping[str, Any]
 
 
 class Item:
-    """One event with its id, as JSON. Pieces of a text are joined to one event until a reader takes it."""
+    """One event with its id, as JSON."""
 
-    __slots__ = ("_event", "_pieces", "data", "id", "size")
+    __slots__ = ("data", "id")
 
     def __init__(self, id: str, event: Json) -> None:
-        self.id, self.data = id, _dumps(event)
-        self.size = len(self.data)
-        self._event = event if event.get("delta") else None
-        self._pieces: list[str] = []
-
-    def join(self, kind: str, text: str) -> bool:
-        """Join another piece of the same text; return False if it is of another kind, or long enough."""
-        if self._event is None or self._event["type"] != kind or self.size > JOINED:
-            return False
-        self._pieces.append(text)
-        self.size += len(text)
-        return True
-
-    def complete(self) -> None:
-        """Write the JSON of all its pieces; no other joins them."""
-        if self._event is not None and self._pieces:
-            self.data = _dumps({**self._event, "text": "".join((self._event["text"], *self._pieces))})
-            self._pieces, self.size = [], len(self.data)
-        self._event = None
+        # ASCII only, as in `stream-json`: half of a surrogate pair must not break a reader.
+        self.id, self.data = id, json.dumps(event, separators=(",", ":"), default=str)
 
 
 class Feed:
@@ -65,22 +46,29 @@ class Feed:
     `reload` event, and reads the transcript again. Nothing is kept while there is no reader.
     """
 
-    def __init__(self, most: int = MOST, size: int = SIZE, linger: float = LINGER) -> None:
-        self._most, self._size, self._linger = most, size, linger
+    def __init__(
+        self,
+        most: int = MOST,
+        size: int = SIZE,
+        linger: float = LINGER,
+        gather: Callable[[], object] = lambda: None,
+    ) -> None:
+        """`gather` adds what has arrived since it was last called: see `expect`."""
+        self._most, self._size, self._linger, self._gather = most, size, linger, gather
         self._kept: deque[Item] = deque()
         self._bytes = self._last = self._readers = 0
         self._epoch = secrets.token_hex(4)
         self._left = -linger
-        self._more = asyncio.Event()
+        self._more, self._waiting = asyncio.Event(), 0
+        self._expects, self._due = False, False
+        """True if there is more than the waiting readers have, and if it will be handed out."""
+        self._handed = 0.0
+        self._taken: tuple[int, int, Sequence[Item]] = (0, 0, ())
+        """The newest batch, with the numbers that the reader and the feed were at."""
 
     @property
     def cursor(self) -> str:
         """The id of the newest event. Later events get another id, so a reader that continues after it misses none."""
-        self._complete()
-        return self._newest
-
-    @property
-    def _newest(self) -> str:
         return f"{self._epoch}-{self._last}"
 
     @property
@@ -98,23 +86,28 @@ class Feed:
         """Add an event if anybody wants it."""
         if not self.wanted:
             return
-        self._complete()
         self._last += 1
-        item = Item(self._newest, event)
+        item = Item(self.cursor, event)
         self._kept.append(item)
-        self._bytes += item.size
+        self._bytes += len(item.data)
         while len(self._kept) > self._most or (self._bytes > self._size and len(self._kept) > 1):
-            self._bytes -= self._kept.popleft().size
+            self._bytes -= len(self._kept.popleft().data)
+        self.expect()
+
+    def expect(self) -> None:
+        """Wake the readers that wait, soon: an event was added, or `gather` will add one."""
+        self._expects = True
+        if self._waiting and not self._due:
+            self._due = True
+            pause = min(FRAME + EACH * self._waiting, LONGEST)
+            asyncio.get_running_loop().call_at(self._handed + pause, self._hand_out)
+
+    def _hand_out(self) -> None:
+        self._gather()
         self._more.set()
-
-    def join(self, kind: str, text: str) -> bool:
-        """Join a piece of a text to the newest event, as long as no reader has that.
-
-        Return False if the event is of another kind than the piece's: `add` it then.
-        """
-        joined = self.wanted and bool(self._kept) and self._kept[-1].join(kind, text)
-        self._bytes += len(text) if joined else 0
-        return joined
+        self._more = asyncio.Event()
+        self._expects = self._due = False
+        self._handed = asyncio.get_running_loop().time()
 
     async def follow(self, after: str = "") -> AsyncIterator[Sequence[Item]]:
         """Yield the events after this id as they come, several at once; without an id, the events from now on."""
@@ -128,19 +121,22 @@ class Feed:
                     batch = [Item(self.cursor, {"type": "reload"})]
                 if batch:
                     seen = int(batch[-1].id.rpartition("-")[2])
-                    behind = seen < self._last
                     yield batch
-                    if behind:
-                        continue
                 else:
-                    more = self._more
-                    if more.is_set():
-                        self._more = more = asyncio.Event()
-                    await more.wait()
-                await asyncio.sleep(FRAME - asyncio.get_running_loop().time() % FRAME)
+                    await self._next()
         finally:
             self._readers -= 1
             self._left = time.monotonic()
+
+    async def _next(self) -> None:
+        """Wait until there may be more events."""
+        self._waiting += 1
+        try:
+            if self._expects:
+                self.expect()
+            await self._more.wait()
+        finally:
+            self._waiting -= 1
 
     def _number(self, cursor: str) -> int:
         """Return the number in an id of this epoch; -1 for any other."""
@@ -149,32 +145,21 @@ class Feed:
         return int(number) if known and int(number) <= self._last else -1
 
     def _after(self, seen: int) -> Sequence[Item] | None:
-        """Return the next events after a number; None if they are gone."""
+        """Return the next events after a number, the same for all readers there; None if they are gone."""
+        if self._taken[:2] == (seen, self._last):
+            return self._taken[2]
         first = self._last - len(self._kept)
         if seen < first:
             return None
         start, batch, size = seen - first, list[Item](), 0
         for n in range(start, min(start + BATCH, len(self._kept))):
             batch.append(self._kept[n])
-            size += batch[-1].size
+            size += len(batch[-1].data)
             if size > BATCH_SIZE:
                 break
-        self._complete()
+        self._taken = (seen, self._last, batch)
         return batch
-
-    def _complete(self) -> None:
-        """Let nothing join the newest event: a reader takes it, or continues after it."""
-        if self._kept:
-            newest = self._kept[-1]
-            self._bytes -= newest.size
-            newest.complete()
-            self._bytes += newest.size
 
     def _forget(self) -> None:
         self._kept.clear()
-        self._bytes, self._last, self._epoch = 0, 0, secrets.token_hex(4)
-
-
-def _dumps(event: Json) -> str:
-    # ASCII only, as in `stream-json`: half of a surrogate pair must not break a reader.
-    return json.dumps(event, separators=(",", ":"), default=str)
+        self._bytes, self._last, self._epoch, self._taken = 0, 0, secrets.token_hex(4), (0, 0, ())

@@ -28,6 +28,8 @@ SETTLES = 0.1
 """Seconds after which a front end has noticed that its turn is over."""
 LONGEST = 100_000
 """Characters of a message from elsewhere."""
+JOINED = 50_000
+"""Characters of a text that become an event at the latest, even if no reader is up to date."""
 
 T = TypeVar("T")
 Clean = Callable[[str], str]
@@ -41,10 +43,11 @@ class SharedSession(Share):
 
     def __init__(self, front: Front, clean: Clean, serving: Served) -> None:
         self._front, self._clean, self._serving = front, clean, serving
-        self.feed = Feed()
+        self.feed = Feed(gather=self._pass_on)
         self.questions = Questions(self._publish)
         self._state = self.state
         self._text, self._thought = LiveText(clean), LiveText(clean)
+        self._arriving = self._text
         self._doing = ""
         self._began = self._changed = time.monotonic()
         """When the turn began, and when the state changed."""
@@ -64,6 +67,7 @@ class SharedSession(Share):
     def snapshot(self) -> Mapping[str, Any]:
         """Return the state with the newest event's id: a reader that follows after it misses nothing."""
         self.feed.touch()
+        self._pass_on()
         session = self._front.session
         history = session.history
         return {
@@ -94,13 +98,11 @@ class SharedSession(Share):
 
     def show(self, event: Event) -> None:
         """Take an event of the front end."""
+        if isinstance(event, TextDelta | ThinkingDelta):
+            self._add(event.text, self._text if isinstance(event, TextDelta) else self._thought)
+            return
+        self._pass_on()
         match event:
-            case TextDelta(text):
-                self._delta(event, self._text.add(text))
-                return
-            case ThinkingDelta(text):
-                self._delta(event, self._thought.add(text))
-                return
             case ReplyRestarted():
                 self._forget_reply()
                 self._publish({"type": "restarted"})
@@ -218,13 +220,24 @@ class SharedSession(Share):
         finally:
             self._publish_state()
 
-    def _delta(self, event: TextDelta | ThinkingDelta, passed: str) -> None:
-        if not passed or not self.feed.wanted:
-            return
-        kind, name = (TextDelta, "message") if isinstance(event, TextDelta) else (ThinkingDelta, "thinking")
-        if not self.feed.join(name, passed):
+    def _add(self, piece: str, live: LiveText) -> None:
+        """Take a piece of a text; readers get all pieces of a while as one event."""
+        if live is not self._arriving:
+            self._pass_on()
+            self._arriving = live
+        live.add(piece)
+        if live.waiting > JOINED:
+            self._pass_on()
+        else:
+            self.feed.expect()
+
+    def _pass_on(self) -> None:
+        """Publish what has arrived of a text."""
+        passed = self._arriving.take()
+        if passed and self.feed.wanted:
+            kind = ThinkingDelta if self._arriving is self._thought else TextDelta
             for each in run_events(kind(passed)):
-                self._publish(to_json(each))
+                self.feed.add(to_json(each))
 
     def _forget_reply(self) -> None:
         self._text.clear()
@@ -248,6 +261,7 @@ class SharedSession(Share):
             self._publish({"type": "state", "state": self._state, "cost": self._front.session.history.cost})
 
     def _publish(self, event: Mapping[str, Any]) -> None:
+        self._pass_on()
         self.feed.add(event)
         if event["type"] == "question":
             self._publish_state()
@@ -265,17 +279,35 @@ class LiveText:
 
     def __init__(self, clean: Callable[[str], str]) -> None:
         self._clean = clean
-        self._line = self._passed = self.whole = ""
+        self._line = self._passed = ""
+        self._parts: list[str] = []
+        self._pieces: list[str] = []
+        self.waiting = 0
+        """Characters of the pieces that were not looked at."""
 
-    def add(self, piece: str) -> str:
+    @property
+    def whole(self) -> str:
+        """All that was passed on."""
+        return "".join(self._parts)
+
+    def add(self, piece: str) -> None:
+        """Add a piece."""
+        self._pieces.append(piece)
+        self.waiting += len(piece)
+
+    def take(self) -> str:
         """Return what can be passed on now."""
-        self._line += piece
+        if not self._pieces:
+            return ""
+        self._line += "".join(self._pieces)
+        self._pieces, self.waiting = [], 0
         last = max(self._line.rfind(" "), self._line.rfind("\n"), self._line.rfind("\t"))
         return self._pass(self._line[: last + 1]) if last >= 0 else ""
 
     def clear(self) -> None:
         """Begin another text."""
-        self._line = self._passed = self.whole = ""
+        self._line = self._passed = ""
+        self._parts, self._pieces, self.waiting = [], [], 0
 
     def _pass(self, ready: str) -> str:
         block = ready.find(_BLOCK)
@@ -286,7 +318,8 @@ class LiveText:
             # A passed-on word has changed: the rest of this line waits for the whole message.
             return ""
         more = cleaned[len(self._passed) :]
-        self._passed, self.whole = cleaned, self.whole + more
+        self._passed = cleaned
+        self._parts.append(more)
         if block < 0 and (end := ready.rfind("\n")) >= 0:
             self._line = self._line[end + 1 :]
             self._passed = self._clean(ready[end + 1 :])

@@ -11,9 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from agentcli.core.event import TextDelta, ThinkingDelta, TurnEnded
 from agentcli.frontends.serve import client
 from agentcli.frontends.serve.control import share
 from agentcli.frontends.serve.registry import FOLDER, Registration, registration
+from agentcli.frontends.serve.shared import JOINED
 from agentcli.providers.scripted.model import Reply, say
 from agentcli.sessions.exporting.redactor import Redactor
 from tests.frontends.serve.front import ScriptedFront, Waiting
@@ -41,6 +43,10 @@ async def events(to: Registration, after: str, until: Callable[[dict[str, Any]],
 
 def idle(event: dict[str, Any]) -> bool:
     return event["type"] == "state" and event["state"] == "idle"
+
+
+def ended(event: dict[str, Any]) -> bool:
+    return bool(event["type"] == "turn_ended")
 
 
 def run(test: Callable[[], Awaitable[None]]) -> None:
@@ -85,6 +91,71 @@ def test_each_of_many_readers_gets_the_whole_text_in_few_events(tmp_path: Path) 
             pieces = [each["text"] for each in found if each.get("delta")]
             assert "".join(pieces) == text
             assert len(pieces) < 60  # of more than a thousand
+        await front.sharing.end()
+
+    run(test)
+
+
+def test_pieces_of_texts_are_gathered_and_keep_their_order(tmp_path: Path) -> None:
+    async def test() -> None:
+        front, to = await shared(tmp_path)
+        share_ = front.sharing.share
+        start = (await client.request(to, "page", do="state"))["cursor"]
+        pieces = [f"word{n} " for n in range(1000)]
+        for piece in pieces:
+            share_.show(TextDelta(piece))
+        state = await client.request(to, "page", do="state")  # what comes now has another id
+        for piece in pieces:
+            share_.show(TextDelta(piece))
+        share_.show(ThinkingDelta("so "))
+        share_.show(TextDelta("and "))
+        share_.turned()
+        share_.show(TurnEnded("done"))
+        found = await events(to, start, ended)
+        texts = [each["text"] for each in found if each.get("delta")]
+        assert texts == ["".join(pieces), "".join(pieces), "so ", "and "]
+        assert state["partial"]["text"] == texts[0]
+        assert [each.get("text") for each in await events(to, state["cursor"], ended)][:3] == texts[1:]
+        await front.sharing.end()
+
+    run(test)
+
+
+def test_no_event_of_a_text_becomes_long_while_no_reader_takes_it(tmp_path: Path) -> None:
+    async def test() -> None:
+        front, to = await shared(tmp_path)
+        start = (await client.request(to, "page", do="state"))["cursor"]
+        for _ in range(20_000):
+            front.sharing.share.show(TextDelta("word and " * 3))
+        front.sharing.share.show(TurnEnded("done"))
+        found = await events(to, start, ended)
+        sizes = [len(each["text"]) for each in found if each.get("delta")]
+        assert sum(sizes) == 20_000 * 27
+        assert max(sizes) < JOINED + 100
+        await front.sharing.end()
+
+    run(test)
+
+
+def test_secrets_are_searched_once_for_all_pieces_of_a_while(tmp_path: Path) -> None:
+    async def test() -> None:
+        searched = []
+
+        def clean(text: str) -> str:
+            searched.append(text)
+            return text
+
+        front = ScriptedFront(tmp_path, [])
+        front.sharing.start = partial(share, state=tmp_path / "state", clean=clean)
+        await front.sharing.begin()
+        to = registration(tmp_path / "state", front.session.journal.id)
+        assert to is not None
+        start = (await client.request(to, "page", do="state"))["cursor"]
+        for n in range(2000):
+            front.sharing.share.show(TextDelta(f"word{n} "))
+        front.sharing.share.show(TurnEnded("done"))
+        await events(to, start, ended)
+        assert len(searched) < 10
         await front.sharing.end()
 
     run(test)

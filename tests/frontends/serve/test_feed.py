@@ -7,7 +7,7 @@ import json
 from contextlib import aclosing
 from typing import Any
 
-from agentcli.frontends.serve.feed import BATCH, BATCH_SIZE, JOINED, Feed, Item
+from agentcli.frontends.serve.feed import BATCH, BATCH_SIZE, Feed, Item
 
 
 async def read(feed: Feed, after: str, count: int) -> list[Item]:
@@ -93,45 +93,52 @@ def test_a_reader_that_is_too_slow_is_told_to_reload_and_then_goes_on() -> None:
     asyncio.run(run())
 
 
-def piece(feed: Feed, text: str, kind: str = "message") -> None:
-    if not feed.join(kind, text):
-        feed.add({"type": kind, "text": text, "delta": True})
-
-
-def test_pieces_of_a_text_are_one_event_until_somebody_continues_after_them() -> None:
+def test_a_batch_is_the_same_for_all_readers_and_does_not_become_long() -> None:
     async def run() -> None:
         feed = Feed()
         feed.touch()
         start = feed.cursor
-        piece(feed, "a")
-        piece(feed, "b")
-        between = feed.cursor  # what comes now has another id
-        piece(feed, "c")
-        piece(feed, "d")
-        piece(feed, "e", "thinking")
-        feed.add({"type": "usage"})
-        piece(feed, "f")
-        found = [json.loads(item.data) for item in await read(feed, start, 5)]
-        assert [each.get("text") for each in found] == ["ab", "cd", "e", None, "f"]
-        piece(feed, "g")  # the reader has f
-        found = [json.loads(item.data) for item in await read(feed, between, 5)]
-        assert [each.get("text") for each in found] == ["cd", "e", None, "f", "g"]
+        for n in range(40):
+            feed.add({"n": n, "text": "x" * 20_000})
+        batches = []
+        for _ in range(2):
+            async with aclosing(feed.follow(start)) as given:  # type: ignore[type-var]
+                batches.append(await anext(given))
+        assert batches[0] is batches[1]
+        assert sum(len(item.data) for item in batches[0][:-1]) < BATCH_SIZE + 1
 
     asyncio.run(run())
 
 
-def test_neither_an_event_nor_a_batch_becomes_long() -> None:
+def test_what_arrives_is_gathered_once_for_all_readers_that_wait() -> None:
     async def run() -> None:
-        feed = Feed()
+        arrived: list[int] = []
+        gathered: list[int] = []
+
+        def gather() -> None:
+            gathered.append(len(arrived))
+            feed.add({"n": len(arrived)})
+            arrived.clear()
+
+        feed = Feed(gather=gather)
+        readers = [asyncio.ensure_future(read(feed, "", 1)) for _ in range(20)]
+        await asyncio.sleep(0)
+        for n in range(1000):
+            arrived.append(n)
+            feed.expect()
+        for found in await asyncio.gather(*readers):
+            assert numbers(found) == [1000]
+        assert gathered == [1000]
+
+    asyncio.run(run())
+
+
+def test_a_reader_that_comes_late_hears_of_what_arrived_before() -> None:
+    async def run() -> None:
+        feed = Feed(gather=lambda: feed.add({"n": 1}))
         feed.touch()
-        start = feed.cursor
-        for _ in range(20_000):
-            piece(feed, "é" * 25)
-        assert feed._bytes == sum(item.size for item in feed._kept)
-        async with aclosing(feed.follow(start)) as batches:  # type: ignore[type-var]
-            batch = await anext(batches)
-        assert max(len(json.loads(item.data)["text"]) for item in batch) < 2 * JOINED
-        assert sum(len(item.data) for item in batch[:-1]) < BATCH_SIZE + 1
+        feed.expect()  # nobody waits yet
+        assert numbers(await read(feed, "", 1)) == [1]
 
     asyncio.run(run())
 

@@ -20,11 +20,21 @@ TEXTS = (
 )
 
 
+def taken(live: LiveText, text: str, size: int) -> str:
+    """What is passed on of a text in pieces, some of which come together."""
+    passed = []
+    for n in range(0, len(text), size):
+        live.add(text[n : n + size])
+        if n % 3 or n + size >= len(text):
+            passed.append(live.take())
+    return "".join(passed)
+
+
 @pytest.mark.parametrize("size", [1, 3, 12, 1000])
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
 def test_no_piece_of_a_secret_leaves(text: str, size: int) -> None:
     live = LiveText(Redactor(["known-secret-value-1"]))
-    passed = "".join(live.add(text[n : n + size]) for n in range(0, len(text), size))
+    passed = taken(live, text, size)
     assert KEY[:20] not in passed
     assert "known-secret" not in passed
     assert live.whole == passed
@@ -34,7 +44,8 @@ def test_no_piece_of_a_secret_leaves(text: str, size: int) -> None:
 def test_text_without_secrets_leaves_as_it_came(size: int) -> None:
     text = "# A heading\n\nWords, **bold** and `code`.\n\n- one\n- two\n\n\tindented  text \n"
     live = LiveText(Redactor())
-    assert "".join(live.add(text[n : n + size]) for n in range(0, len(text), size)) == text
+    assert taken(live, text, size) == text
+    assert live.whole == text
 
 
 def test_a_folder_that_an_answer_would_add_is_named_and_can_be_chosen() -> None:
