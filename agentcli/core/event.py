@@ -86,6 +86,8 @@ class PermissionDecided:
     decision: Literal["allow", "deny", "ask"]
     rule: str
     why: str = ""
+    host: str = ""
+    """The host that the call's command may not reach; empty for a decision on the call itself."""
 
 
 @dataclass(frozen=True, slots=True)

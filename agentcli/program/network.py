@@ -18,11 +18,12 @@ from agentcli.agent.ports import ApprovalRequest, Approve
 from agentcli.core.message import ToolCall
 from agentcli.core.tasks import run_beside
 from agentcli.permissions.git_config import repository
-from agentcli.permissions.network.hosts import Hosts, hosts_in, opened
+from agentcli.permissions.network.hosts import DeniedHost, Hosts, hosts_in, opened
 from agentcli.permissions.network.proxy import Proxy, listening_in
 from agentcli.permissions.rules import NETWORK, Rule, Rules, parse_rule
 from agentcli.permissions.shell.programs.known_programs import uses_network
 from agentcli.permissions.shell.syntax.parse import contents, runs
+from agentcli.permissions.unattended import NOBODY as UNATTENDED
 from agentcli.system.programs import find_program
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ class NetworkGate:
         self._line = ""
         self._fetched = ""
         self._refusals: list[str] = []
+        self._denied: dict[str, DeniedHost] = {}
+        self._told = 0
 
     def is_for(self, line: str) -> bool:
         """Return True if the last command that used the network is this one."""
@@ -103,6 +106,12 @@ class NetworkGate:
         found, self._refusals[:] = tuple(dict.fromkeys(self._refusals)), ()
         return [why for why in found if not why.startswith(DECLINED)]
 
+    def denied(self) -> Sequence[DeniedHost]:
+        """Return the hosts that were denied since the last call, each once. Leave out those that the person refused."""
+        found = [*self._denied.values()][self._told :]
+        self._told += len(found)
+        return found
+
     def close(self) -> None:
         """End the proxy."""
         if self._proxy is not None and self._loop is not None and not self._loop.is_closed():
@@ -128,15 +137,19 @@ class NetworkGate:
                 if host not in self._answers:
                     self._answers[host] = await self._ask(host)
                 return self._answers[host]
-        return "" if verdict == "allow" else f"{host} is denied by {why}"
+        if verdict == "allow":
+            return ""
+        self._denied.setdefault(host, DeniedHost(host, why.removeprefix("the rule "), f"denied by {why}"))
+        return f"{host} is denied by {why}"
 
     async def _ask(self, host: str) -> str:
         program, rule = self._programs[0] if self._programs else "a command", f"{NETWORK}({host})"
+        why = "no rule names this host"
         call = ToolCall("network", "bash", {"command": f"{program} → {host}"})
         request = ApprovalRequest(
             call,
             f"Let {program} reach {host}?",
-            "no rule names this host",
+            why,
             self._line,
             "command",
             always=rule,
@@ -144,6 +157,7 @@ class NetworkGate:
         )
         answer = await self._approve(request)
         if answer is None:
+            self._denied[host] = DeniedHost(host, "", f"{program} asked for it, but {why}. {UNATTENDED}")
             return f"{host}: {NOBODY.format(host=host)}"
         if answer.choice == "no":
             return f"{DECLINED} {host}{f': {answer.reason}' if answer.reason else ''}"

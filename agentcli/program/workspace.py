@@ -253,6 +253,7 @@ class WorkspacePolicy:
             trusted=self._context.trusted,
             sandboxes=self.sandboxes,
             sandbox=self.sandbox.state,
+            denied_hosts=lambda: gate.denied() if (gate := self._gate.now) is not None else (),
         )
 
     @property

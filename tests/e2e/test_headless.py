@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from agentcli.permissions.sandbox import detect
+from agentcli.permissions.sandbox.box import entrance_program
 from agentcli.providers.scripted.model import call, say
 from tests.e2e.program import Program
 from tests.loopback import Loopback, Refuse
@@ -138,6 +140,28 @@ def test_what_is_not_allowed_is_denied_and_listed_and_the_run_goes_on(program: P
     allowed = program.ask("-p", "clean up", "-m", f"script:{script}", "--allow", "bash(rm -rf build)")
     assert [line["status"] for line in allowed.of("tool_result")] == ["success"]
     assert allowed.result["permission_denials"] == []
+
+
+@pytest.mark.skipif(detect().kind != "bubblewrap" or entrance_program() is None, reason="no network by host here")
+def test_a_host_that_nobody_can_allow_is_listed_once_with_its_remedy(program: Program) -> None:
+    fetch = "curl -sS http://b.example/; curl -sS http://b.example/; curl -sS http://bad.example/"
+    script = program.base / "script.json"
+    calls = [{"name": "bash", "input": {"command": fetch}}]
+    script.write_text(json.dumps({"replies": [{"calls": calls}] * 2 + [{"text": "It could not be fetched."}]}))
+    given = ("-p", "fetch", "-m", f"script:{script}", "--mode", "auto", "--deny", "network(bad.example)")
+    ran = program.ask(*given)
+    assert [(denied["name"], denied["input"], denied["rule"]) for denied in ran.result["permission_denials"]] == [
+        ("network", {"host": "b.example"}, "mode auto"),
+        ("network", {"host": "bad.example"}, "network(bad.example)"),
+    ]
+    hosts = [line["host"] for line in ran.of("permission") if line["decision"] == "deny"]
+    assert hosts == ["b.example", "bad.example"]
+    denied = [line for line in program.run(*given).err.splitlines() if line.startswith("agentcli: denied:")]
+    assert denied == [
+        "agentcli: denied: Network b.example (curl asked for it, but no rule names this host; "
+        "allow it with --allow 'network(b.example)')",
+        "agentcli: denied: Network bad.example (denied by the rule network(bad.example))",
+    ]
 
 
 @pytest.mark.full

@@ -93,6 +93,21 @@ def test_without_a_person_an_unknown_host_is_refused_with_the_way_to_allow_it(tm
     assert made.refusals() == ["b.example: nobody can allow it; a run is given --allow 'network(b.example)'"]
 
 
+def test_denied_hosts_are_reported_once_each_but_for_those_that_the_person_refused(tmp_path: Path) -> None:
+    asked = Asked(ApprovalResponse("no"), None)
+    made = gate(tmp_path, asked, parse_rules(deny=["network(bad.example)"]))
+    said(made, "npm install", "a.example", "b.example", "bad.example", "b.example", "bad.example")
+    assert [(each.host, each.rule, each.why) for each in made.denied()] == [
+        (
+            "b.example",
+            "",
+            "npm asked for it, but no rule names this host. No one can approve it, so it is denied",
+        ),
+        ("bad.example", "network(bad.example)", "denied by the rule network(bad.example)"),
+    ]
+    assert made.denied() == []
+
+
 def test_rules_and_remotes_of_the_repository_decide_without_a_question(tmp_path: Path) -> None:
     repository(tmp_path)
     asked = Asked()

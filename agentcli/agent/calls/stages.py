@@ -25,11 +25,12 @@ from agentcli.agent.repeats import RepeatGuard
 from agentcli.agent.setup import SessionSetup
 from agentcli.core.dataclass import replace
 from agentcli.core.errors import AgentError
-from agentcli.core.event import Recorded
+from agentcli.core.event import PermissionDecided, Recorded
 from agentcli.core.mcp_servers import CALL, PREFIX, SEARCH, TOOL, effective
 from agentcli.core.message import Part, Text, ToolCall, ToolResult
 from agentcli.core.record import Body, InnerCall, TodoItem
 from agentcli.core.tool import UNKNOWN, CommandSandbox, Tool, ToolOutput, Traits
+from agentcli.permissions.rules import NETWORK
 
 if TYPE_CHECKING:
     from agentcli.permissions.decide import Decision
@@ -296,10 +297,13 @@ _SHOWN = 3
 
 
 class SandboxStage(Stage):
-    """Chooses the sandbox when a command starts: an earlier call may have changed the mode."""
+    """Chooses the sandbox when a command starts: an earlier call may have changed the mode.
 
-    def __init__(self, setup: SessionSetup, gate: ApprovalGate) -> None:
-        self._setup, self._gate = setup, gate
+    It reports hosts that commands may not reach.
+    """
+
+    def __init__(self, setup: SessionSetup, gate: ApprovalGate, printed: PrintedEvents) -> None:
+        self._setup, self._gate, self._printed = setup, gate, printed
 
     def around(self, run: Run) -> Run:
         async def ran(call: Call) -> Call:
@@ -308,9 +312,18 @@ class SandboxStage(Stage):
                 call = replace(call, box=self._sandbox(decision, call.harmless))
                 if decision.instead:
                     call = call.with_input({**call.call.input, traits.subject.field: decision.instead})
-            return await run(call)
+            try:
+                return await run(call)
+            finally:
+                self._report(call.call.call_id)
 
         return ran
+
+    def _report(self, call_id: str) -> None:
+        """Report the hosts that were denied since the last call, such as to a job in the background."""
+        for each in self._setup.permissions.denied_hosts():
+            rule = each.rule or f"mode {self._gate.mode}"
+            self._printed.add(PermissionDecided(call_id, NETWORK, "deny", rule, each.why, each.host))
 
     def _sandbox(self, decision: Decision, harmless: bool) -> CommandSandbox:
         """Return the sandbox of a command in the current mode.

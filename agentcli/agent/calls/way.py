@@ -58,7 +58,7 @@ def way_of_calls(
         ApprovalStage(core.approval, prepare, hooks.request if hooks is not None else None),
         NestedStage(nested, prepare) if nested is not None else None,
         finish,
-        SandboxStage(setup, core.approval),
+        SandboxStage(setup, core.approval, core.printed),
         BufferStage(core.buffers) if setup.person.editor is not None else None,
         CheckpointStage(core.checkpointer) if core.checkpointer is not None else None,
         DeedStage(ending),

@@ -199,5 +199,5 @@ def _denied(denial: Denial) -> str:
     return f"{' '.join(filter(None, (denial.name.capitalize(), subject)))} ({why}{remedy})"
 
 
-_SUBJECTS = ("file_path", "command", "path", "url")
+_SUBJECTS = ("file_path", "command", "path", "url", "host")
 """Inputs that describe what a call is about."""

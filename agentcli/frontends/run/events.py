@@ -112,6 +112,8 @@ class PermissionEvent(RunEvent):
     decision: Literal["allow", "deny", "ask"]
     rule: str
     why: str = ""
+    host: str = field(default="", metadata={"optional": True})
+    """For a decision about the network: the host that the call's command may not reach."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +177,7 @@ class WarningEvent(RunEvent):
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """A call that was not allowed, and the rule and reason."""
+    """A call that was not allowed, or a host that its command may not reach, with the rule and reason."""
 
     id: str
     name: str

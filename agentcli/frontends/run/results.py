@@ -62,8 +62,8 @@ def run_events(event: Event) -> Iterator[AnyEvent]:
             yield ThinkingEvent(text, delta=True)
         case Recorded(record=record):
             yield from record_events(record)
-        case PermissionDecided(call_id, name, decision, rule, why):
-            yield PermissionEvent(call_id, name, decision, rule, why)
+        case PermissionDecided(call_id, name, decision, rule, why, host):
+            yield PermissionEvent(call_id, name, decision, rule, why, host)
         case UsageReported(usage, cost, context, kind):
             yield UsageEvent(**usage_to_json(usage), cost=cost, context=context, kind=kind)
         case Pruned(call_ids, tokens, why):
@@ -138,12 +138,13 @@ class ResultBuilder:
             case Recorded(record=Record(body=ToolResult(call_id))):
                 self._inputs.pop(call_id, None)
             case PermissionDecided(decision="deny") as denied:
-                given = self._inputs.get(denied.call_id, {})
+                given = {"host": denied.host} if denied.host else self._inputs.get(denied.call_id, {})
                 self._denials.append(Denial(denied.call_id, denied.name, given, denied.rule, denied.why))
             case Recorded(record=Record(body=InnerCall(call=call))):
                 # Its decision came before its record.
                 self._denials = [
-                    replace(each, input=dict(call.input)) if each.id == call.call_id else each for each in self._denials
+                    replace(each, input=dict(call.input)) if each.id == call.call_id and not each.input else each
+                    for each in self._denials
                 ]
             case TurnEnded(text=text, verified=verified):
                 self._text, self._verified = text or self._text, verified

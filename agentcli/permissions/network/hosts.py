@@ -56,6 +56,15 @@ class Hosts:
         return "ask", ""
 
 
+@dataclass(frozen=True, slots=True)
+class DeniedHost:
+    """A host that a command may not reach, and the reason. The rule that denies it is empty if nobody could allow it."""
+
+    host: str
+    rule: str
+    why: str
+
+
 def opened(rules: Rules) -> bool:
     """Return True if a rule lets a host through. Then any command may reach it, such as a test."""
     return any(rule.tool == NETWORK and not kind_of_place(rule.pattern) for rule in rules.allow)

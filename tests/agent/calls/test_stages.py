@@ -110,7 +110,7 @@ def test_a_result_is_recorded_under_the_name_that_the_model_used(tmp_path: Path)
 
 def test_the_sandbox_of_a_command_that_only_reads_is_hardened_and_other_calls_have_none(tmp_path: Path) -> None:
     session = open_session(tmp_path, [])
-    stage = SandboxStage(session.core.setup, session.core.approval)
+    stage = SandboxStage(session.core.setup, session.core.approval, session.core.printed)
     seen: list[Call] = []
 
     async def run(call: Call) -> Call:
