@@ -10,7 +10,7 @@ import contextlib
 import io
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from enum import Enum
 from importlib import import_module
@@ -93,7 +93,7 @@ def invoke(arguments: list[str]) -> Options | int:
             raise stop.__context__ from None  # typer treats a closed pipe as a failure
         raise
     except typer.TyperException as error:
-        raise UsageError(_complaint(error)) from error
+        raise UsageError(_complaint(error, _named(group, arguments))) from error
 
 
 def _program_of(options: Options) -> Program:
@@ -143,10 +143,25 @@ _TYPES = re.compile(r"(?<=\S) <(?:str|list\[str\])>(?=  |$)", re.MULTILINE)
 _RANGE = re.compile(r"\s+\[x>=0\]")
 
 
-def _complaint(error: typer.TyperException) -> str:
-    """Return a parser error's message, with the option and the command whose help to read."""
+def _named(group: TyperGroup, arguments: Sequence[str]) -> str:
+    """Return the command that these arguments name, as the parser writes it: `agentcli sessions list`."""
+    command: Any = group
+    path = ["agentcli"]
+    for word in arguments:
+        if not isinstance(command, TyperGroup) or word not in command.commands:
+            break
+        command = command.commands[word]
+        path.append(word)
+    return " ".join(path)
+
+
+def _complaint(error: typer.TyperException, named_here: str) -> str:
+    """Return a parser error's message, with the option and the command whose help to read.
+
+    `named_here` is the command on the command line: an option without its value has no context.
+    """
     context: Any = getattr(error, "ctx", None)
-    command = context.command_path.removesuffix(" run") if context else "agentcli"
+    command = (context.command_path if context else named_here).removesuffix(" run")
     named = not context or context.invoked_subcommand or error.format_message().startswith("No such")
     if not named and isinstance(context.command, TyperGroup):
         message = f"`{command}` needs a command: {', '.join(context.command.commands)}."

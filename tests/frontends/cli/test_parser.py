@@ -79,9 +79,20 @@ def test_help_on_what_is_neither_topic_nor_command_names_the_nearest(words: str,
         ),
         (["sessions", "list", "--repo"], "No such option: --repo. See `agentcli sessions list --help`."),
         (["sessions", "list", "-z"], "No such option: -z. See `agentcli sessions list --help`."),
+        (
+            ["permissions", "explain", "--set", "a=b"],
+            "No such option: --set. See `agentcli permissions explain --help`.",
+        ),
+        (
+            ["permissions", "explain", "ls", "--allow"],
+            "Option '--allow' requires an argument. See `agentcli permissions explain --help`.",
+        ),
+        (["-p", "hi", "--model"], "Option '--model' requires an argument. See `agentcli --help`."),
     ],
 )
-def test_an_unknown_option_is_answered_with_those_that_it_is_a_misspelling_of(words: list[str], answer: str) -> None:
+def test_a_wrong_option_is_answered_with_those_that_it_is_a_misspelling_of_and_the_help_of_its_command(
+    words: list[str], answer: str
+) -> None:
     with pytest.raises(AgentError) as refused:
         invoke(words)
     assert str(refused.value) == answer
