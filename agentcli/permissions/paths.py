@@ -277,6 +277,11 @@ def is_installed(target: Path, workspace: Workspace) -> bool:
     return readable and (below(target, PROGRAM_FOLDERS) or below(target, workspace.installed()))
 
 
+def holds_nothing(target: Path, workspace: Workspace) -> bool:
+    """Return True if a resolved path in a folder of installed programs does not exist: there is nothing to read."""
+    return below(target, PROGRAM_FOLDERS) and not os.path.lexists(target)
+
+
 def is_exposed(target: Path | None, workspace: Workspace, *, hidden: bool = False) -> bool:
     """Return True if the sandbox of the judged command shows a resolved path because the command names it.
 

@@ -16,6 +16,7 @@ from agentcli.permissions.git_config import repository
 from agentcli.permissions.paths import (
     Workspace,
     could_name_protected,
+    holds_nothing,
     is_exposed,
     is_installed,
     judge_entry,
@@ -335,7 +336,7 @@ def _value(kind: str, value: str, folder: Path, workspace: Workspace) -> Reading
         verdict = judge_entry(value, workspace, cwd=folder)
     else:
         verdict = judge_path(value, workspace, write=False, cwd=folder)
-    free = (is_installed, is_exposed)
+    free = (is_installed, is_exposed, holds_nothing)
     if (
         verdict.verdict == "outside"
         and kind in PATHS

@@ -137,6 +137,7 @@ GIT_READERS: dict[str, tuple[Shape, ...]] = {
     "range-diff": (Shape("-s --no-color --no-patch --stat", "rev rev*"),),
     "var": (Shape("", "=GIT_AUTHOR_IDENT|GIT_COMMITTER_IDENT"),),
     "notes": (Shape("", "=list rev?"),),
+    "check-ref-format": (Shape("--allow-onelevel --normalize --refspec-pattern", "text"),),
     "bisect": (Shape("", "=log"),),
     "version": (Shape(),),
     "--version": (Shape(),),

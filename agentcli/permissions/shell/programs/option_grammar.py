@@ -146,6 +146,7 @@ _KINDS: dict[str, Kind] = {
     ),
     "ps": _like(r"a?u?x|aux|axu"),
     "sockets": _like(r"[46]?(tcp|udp)?(:[0-9,-]+)?"),
+    "socketstate": _like(r"tcp:(?:listen|established)"),
     "glob": _like(r".*"),
     "filetype": _like(r"[a-z0-9_+-]+"),
     "pair": _like(r".*"),

@@ -126,6 +126,7 @@ READERS: dict[str, tuple[Shape, ...]] = {
     **dict.fromkeys(
         ("md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum"), (Shape(_SUM, "path*"),)
     ),
+    "md5": (Shape("-qr", "path*"),),
     "shasum": (Shape("-bt -a:number --algorithm=number", "path*"),),
     "tar": (
         Shape("-tvzjJ -f:archive --list --verbose --gzip --file=archive", needs="-t --list"),
@@ -211,7 +212,7 @@ READERS: dict[str, tuple[Shape, ...]] = {
     "ifconfig": (Shape("-a"),),
     "ip": (Shape("-46s", "=a|addr|address|r|route|l|link =show|list? word?"),),
     # Without -n it looks up addresses over the network; it looks up a host name even with -n.
-    "lsof": (Shape("-nPt -i:sockets -p:number", needs="-n"), Shape("-nPti", needs="-n")),
+    "lsof": (Shape("-nPt -i:sockets -p:number -s:socketstate", needs="-n"), Shape("-nPti", needs="-n")),
     "tput": (Shape("", "=cols|lines|colors"),),
     "zipinfo": (Shape("-1slvht", "path"),),
     "sum": (Shape("-rs", "path*"),),
@@ -223,14 +224,18 @@ READERS: dict[str, tuple[Shape, ...]] = {
     "netstat": (Shape("-tulnpar46", needs="-n"),),
     "lsblk": (Shape("-af"),),
     "lsb_release": (Shape("-acdirs"),),
-    "sw_vers": (Shape(),),
+    **dict.fromkeys(("sw_vers", "vm_stat"), (Shape(),)),
+    "xcode-select": (Shape("-p", needs="-p"),),
     "uptime": (Shape("-ps"),),
     "free": (Shape("-bkmghtwl --human --mega --giga --total"),),
     "lscpu": (Shape(),),
     "tty": (Shape("-s"),),
     "locale": (Shape("-a"),),
     "date": (
-        Shape("-uR -d:text -I --utc --date=text --iso-8601[=word] --rfc-3339=word --universal --rfc-email", "date?"),
+        Shape(
+            "-uR -d:text -r:entry -I --utc --date=text --iso-8601[=word] --rfc-3339=word --universal --rfc-email",
+            "date?",
+        ),
         Shape("-u -I:=date|hours|minutes|seconds|ns"),
     ),
     "cal": (Shape("-13jmsy", "number? number?"),),
@@ -240,9 +245,7 @@ READERS: dict[str, tuple[Shape, ...]] = {
     "printenv": (Shape("", "variable variable*"),),
     # Versions and package lists
     **dict.fromkeys(("python", "python3"), (Shape("-V --version", needs="-V --version"),)),
-    **dict.fromkeys(
-        ("node", "php", "tsc", "deno", "bun", "perl", "ruby", "docker", "eslint", "prettier"), _SHORT_VERSION
-    ),
+    **dict.fromkeys(("php", "tsc", "deno", "bun", "perl", "ruby", "docker", "eslint", "prettier"), _SHORT_VERSION),
     **dict.fromkeys(_ONLY_THEIR_VERSION, _VERSION),
     **dict.fromkeys(
         ("cargo", "rustc"),
@@ -252,8 +255,10 @@ READERS: dict[str, tuple[Shape, ...]] = {
         ("yarn", "pnpm"),
         (Shape("-v --version", needs="-v --version", unless=(".yarnrc.yml", ".yarnrc", "package.json")),),
     ),
-    # With -n they only parse a script.
+    # With -n, or with --check, they only parse a script.
     "bash": (*_VERSION, Shape("-n", "path", needs="-n")),
+    "fish": (*_VERSION, Shape("-n --no-execute", "path", needs="-n --no-execute")),
+    "node": (*_SHORT_VERSION, Shape("-c --check", "path", needs="-c --check")),
     **dict.fromkeys(("sh", "dash"), (Shape("-n", "path", needs="-n"),)),
     "javac": (Shape("-version", needs="-v"), Shape("--version", needs="--version")),
     **dict.fromkeys(("ssh", "tmux"), (Shape("-V", needs="-V"),)),
@@ -277,6 +282,8 @@ READERS: dict[str, tuple[Shape, ...]] = {
             unless=(".npmrc",),
         ),
     ),
+    # Without -w and -r it rewrites nothing.
+    "gofmt": (Shape("-l -s -e", "path*", needs="-l"),),
     "dpkg": (Shape("-lLsS --list --listfiles --status", "text*", needs="-l -L -s -S --list --listfiles --status"),),
 }
 

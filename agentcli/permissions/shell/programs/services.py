@@ -56,6 +56,8 @@ _TMUX = (
     Shape("-aepJNPqCT -t:text -S:text -E:text", "=capture-pane|capturep"),
     Shape("-p -t:text -F:text", "=display-message|display text?"),
     Shape("-t:text", "=has-session|has"),
+    Shape("-AgHpqsvw -t:text", "=show-options|show-option|show text?"),
+    Shape("-1aN -T:text -P:text", "=list-keys|lsk text?"),
 )
 
 

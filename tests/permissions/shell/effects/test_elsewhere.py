@@ -784,6 +784,7 @@ def test_what_is_told_on_a_forge_asks_once_a_kind(command: str, rule: str, works
         "docker ps 2>&1 | head -3",
         "docker logs web --tail 5",
         "tmux list-windows -a | grep x",
+        "tmux show-option -gqv status-interval; tmux list-keys -T copy-mode-vi | grep x",
         "tmux list-panes -aF '#S:#I #{pane_current_path} #{?pane_active,active,-}'",
     ],
 )
@@ -857,6 +858,9 @@ def test_a_process_that_a_command_has_started_is_ended_unasked(workspace: Worksp
         "docker logs web > ../x",
         "tmux display-message -p '#(id)'",
         "tmux list-windows -F '#(id)'",
+        "tmux show-options -g ';' run-shell id",
+        "tmux show-environment -g",
+        "tmux set-option -g status off",
         "tmux display-message -p '#{E:#{a:35}(id)}'",
         "tmux display-message -p '#%p(id)'",
         "tmux list-panes -F '#{?x,#{E:#{a:35}(id)},}'",
