@@ -21,7 +21,7 @@ from agentcli.permissions.git_config import repository
 from agentcli.permissions.network.hosts import DeniedHost, Hosts, hosts_in, opened
 from agentcli.permissions.network.proxy import Proxy, listening_in
 from agentcli.permissions.rules import NETWORK, Rule, Rules, parse_rule
-from agentcli.permissions.shell.programs.known_programs import uses_network
+from agentcli.permissions.shell.programs.known_programs import as_pip, uses_network
 from agentcli.permissions.shell.syntax.parse import contents, runs
 from agentcli.permissions.unattended import NOBODY as UNATTENDED
 from agentcli.system.programs import find_program
@@ -33,9 +33,7 @@ _ASKED: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(
         ("npm", "pnpm", "yarn", "bun", "npx", "pnpx", "bunx", "corepack"), ("npm", "config", "get", "registry")
     ),
-    **dict.fromkeys(
-        ("pip", "pip3", "python", "python3", "poetry", "pdm", "pipenv"), ("python3", "-m", "pip", "install", "--help")
-    ),
+    **dict.fromkeys(("pip", "pip3", "poetry", "pdm", "pipenv"), ("python3", "-m", "pip", "install", "--help")),
     **dict.fromkeys(("uv", "uvx"), ("uv", "pip", "install", "--help")),
     "go": ("go", "env", "GOPROXY", "GOSUMDB"),
     **dict.fromkeys(("gem", "bundle"), ("gem", "sources")),
@@ -86,7 +84,10 @@ class NetworkGate:
         """
         programs = tuple(
             dict.fromkeys(
-                each[0] for part in contents(line)[0] for each in runs(part) if uses_network(each, self._roots)
+                as_pip(tuple(each))[0]
+                for part in contents(line)[0]
+                for each in runs(part)
+                if uses_network(each, self._roots)
             )
         )
         if not programs and not opened(self._rules()):

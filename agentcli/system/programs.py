@@ -188,7 +188,7 @@ def hardened(
     """Return the environment for a command that runs without approval.
 
     It has no variables that could change the command's meaning. It stops git from starting programs, and finds no
-    programs in the workspace. The policy lets a command read without approval only because it runs in this environment.
+    programs and no modules of Python in the workspace. The policy lets a command read without approval only because it runs in this environment.
     `git_config` is additional config for git; the hardened config overrides it.
     """
     kept = {
@@ -197,7 +197,8 @@ def hardened(
     set_here = {key.lower() for key, _ in GIT_HARDENED_CONFIG}
     more = (pair for pair in git_config if pair[0].lower() not in set_here)
     config = git_settings([*more, *GIT_HARDENED_CONFIG])
-    return kept | GIT_HARDENED_ENV | config | {"PATH": trusted_path(environment.get("PATH", ""), workspace)}
+    path = {"PATH": trusted_path(environment.get("PATH", ""), workspace), "PYTHONSAFEPATH": "1"}
+    return kept | GIT_HARDENED_ENV | config | path
 
 
 def _is_setting(name: str) -> bool:

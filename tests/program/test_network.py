@@ -74,6 +74,8 @@ def test_a_person_is_asked_once_about_a_host_and_the_program_is_named(tmp_path: 
     ]
     assert asked.requests[0].always == "network(nowhere.example)"
     assert asked.saved == []
+    said(gate(tmp_path, asked), "python -m pip install x --index-url https://b.example/simple", "b.example")
+    assert asked.requests[1].title == "Let pip reach b.example?"
 
 
 def test_always_saves_the_rule_and_a_no_is_told_and_remembered(tmp_path: Path) -> None:
@@ -185,6 +187,11 @@ def test_a_rule_lets_any_command_reach_its_host(tmp_path: Path) -> None:
         ("pip install -r requirements.txt", True),
         ("corepack pnpm run test", True),
         ("corepack pnpm publish", False),
+        ("python -m pip install -r requirements.txt", True),
+        ("python3 -m pip download --index-url https://example.org/simple x", True),
+        ("python -m twine upload a.whl", False),
+        ("python -m pipx install x", False),
+        ("python -c x -m pip", False),
         ("cargo fetch", True),
         ("go mod download", True),
         ("curl -sSL https://example.org/a.txt", True),

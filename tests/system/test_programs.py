@@ -78,6 +78,20 @@ def test_a_command_that_runs_unasked_finds_no_program_of_the_workspace(tmp_path:
             assert ("pwned" in done.stdout) is pwned, path
 
 
+def test_a_command_that_runs_unasked_finds_no_module_of_python_in_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "tabnanny.py").write_text("print('pwned')")
+    for environment, pwned in ((dict(os.environ), True), (hardened(os.environ), False)):
+        done = subprocess.run(
+            [sys.executable, "-m", "tabnanny"],
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ("pwned" in done.stdout) is pwned
+
+
 def test_the_process_searches_outside_from_then_on_and_still_knows_path_as_it_was(tmp_path: Path) -> None:
     script = (
         "import os, shutil; from pathlib import Path; from agentcli.system.programs import leave_out, search_path\n"

@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from agentcli.permissions.network.hosts import hosts_in
-from agentcli.permissions.shell.programs.known_programs import command_name, word_set
+from agentcli.permissions.shell.programs.known_programs import as_pip, command_name, word_set
 from agentcli.permissions.shell.programs.option_grammar import Shape, fit
 from agentcli.permissions.shell.syntax.parse import UNKNOWN
 from agentcli.system import probe
@@ -173,7 +173,7 @@ def only_fetches(words: Sequence[str]) -> bool:
 
     Package managers, curl and wget are known.
     """
-    program, *arguments = words
+    program, *arguments = as_pip(tuple(words))
     if program not in _FETCHING:
         return False
     if program in ("curl", "wget"):

@@ -36,7 +36,7 @@ from agentcli.permissions.shell.programs.git_table import (
     shows_path,
     shows_text,
 )
-from agentcli.permissions.shell.programs.known_programs import is_interpreter, word_set
+from agentcli.permissions.shell.programs.known_programs import as_pip, is_interpreter, word_set
 from agentcli.permissions.shell.programs.option_grammar import Found, Shape, fit
 from agentcli.permissions.shell.programs.readers import (
     BRACKETS,
@@ -128,6 +128,9 @@ class Reader:
             return Reading(found) if isinstance(found, str) else _values(found, folders, self._workspace)
         if "/" in name:
             return Reading(f"{name} is called by its path")
+        # Its folder could replace a module of it, so only a sandbox makes it the program of that name.
+        if self._workspace.sandboxed:
+            name, *arguments = as_pip((name, *arguments))
         if name not in READERS:
             return Reading(_vague(name))
         return _by_shapes(name, arguments, folders, self._workspace)

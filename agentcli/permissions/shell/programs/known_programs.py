@@ -296,6 +296,11 @@ def _is_local(path: str) -> bool:
     return not path.startswith(("/", "-", "~")) and ".." not in path.split("/")
 
 
+def as_pip(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return `python -m pip list` as `pip list`, and any other command unchanged."""
+    return words[2:] if words[0] in ("python", "python3") and words[1:3] == ("-m", "pip") else words
+
+
 def fetches(name: str, arguments: list[str]) -> bool:
     """Return True if a build tool needs the network for its arguments."""
     if name == "go":

@@ -271,7 +271,14 @@ READERS: dict[str, tuple[Shape, ...]] = {
     # Even these download and run a newer toolchain if go.mod requests one.
     "go": (Shape("", "=version", unless=("go.mod", "go.work")), Shape("", "=env word*", unless=("go.mod", "go.work"))),
     **dict.fromkeys(
-        ("pip", "pip3"), (*_VERSION, Shape("--format=word", "=list|freeze"), Shape("-f --files", "=show word word*"))
+        ("pip", "pip3"),
+        (
+            *_VERSION,
+            Shape("-lv --format=word --local --user --verbose --not-required --exclude-editable", "=list|freeze"),
+            Shape("-fv --files --verbose", "=show word word*"),
+            Shape("", "=check"),
+            Shape("", "=cache =dir|info"),
+        ),
     ),
     "npm": (
         Shape("--version -v", needs="--version -v", unless=(".npmrc",)),

@@ -27,6 +27,29 @@ def decided(command: str, workspace: Workspace) -> Decision:
     return explain(ToolCall("c", "bash", {"command": command}), Rules(), "auto-edit", workspace)
 
 
+@each_row(
+    ("command", "reads"),
+    [
+        ("python -m pip list", True),
+        ("cd src && python3 -m pip show x", True),
+        ("python -m pip cache dir | head", True),
+        ("[ -f README.md ] && python -m pip check", True),
+        ("python -m pip list --log x", False),
+        ("python -m pip config list", False),
+        ("python -m pip install --no-index x", False),
+        ("python -m json.tool package.json", False),
+        ("python -m pipx list", False),
+        ("python x.py -m pip list", False),
+    ],
+)
+def test_a_module_is_its_program_only_where_a_sandbox_holds_what_the_folder_has_in_its_place(
+    tmp_path: Path, command: str, reads: bool
+) -> None:
+    workspace = make_workspace(tmp_path)
+    assert decided(command, workspace).decision == "ask"
+    assert (decided(command, replace(workspace, sandboxed=True)).rule == "read-only") == reads
+
+
 @each_row("entry", [".", "", "./node_modules/.bin", "WORK/node_modules/.bin", "LINK"])
 def test_a_reader_that_the_workspace_brings_asks_and_says_where_it_lies(tmp_path: Path, entry: str) -> None:
     workspace = make_workspace(tmp_path)
