@@ -62,8 +62,7 @@ def repository(folder: Path) -> tuple[Path, ...]:
     if not os.path.lexists(marker):
         return (top, top)
     try:
-        own = _pointed(top, marker) if marker.is_file() else Path(os.path.realpath(marker))
-        common = _common_folder(own)
+        own, common = git_folders(top)
         lent = common / "objects/info/alternates"
         lines = lent.read_text(encoding="utf-8", errors="replace").splitlines() if lent.is_file() else []
         lenders = [Path(os.path.realpath(common / "objects" / line)) for line in lines if line]
@@ -71,6 +70,16 @@ def repository(folder: Path) -> tuple[Path, ...]:
         return (top,)
     lenders = [lender for lender in lenders if probe.is_dir(lender / "pack")]
     return (top, *(each for each in dict.fromkeys((own, common)) if _is_git_folder(each)), *lenders)
+
+
+def git_folders(top: Path) -> tuple[Path, Path]:
+    """Return the folder with git's state of a work tree, and the one that it shares with other work trees.
+
+    Raises OSError, or ValueError if `.git` is a file of another kind.
+    """
+    marker = top / ".git"
+    own = _pointed(top, marker) if marker.is_file() else Path(os.path.realpath(marker))
+    return own, _common_folder(own)
 
 
 def _danger(folder: Path, depth: int) -> str:

@@ -274,19 +274,24 @@ def repository_problem(folder: Path, workspace: Workspace, subcommand: str) -> s
         return "the repository lies outside the workspace"
     if danger := workspace.git(folder).danger:
         return danger
-    hooks = top / ".git/hooks"
-    if not probe.is_dir(hooks):
+    if not probe.is_dir(top / ".git/hooks"):
         return "the repository has no folder for hooks, which the sandbox could close"
     if resolved(top) not in repositories(workspace):
         return "the repository is not the one around the current folder"
-    settings = [text for file in _settings(top, workspace) if (text := _text(file))]
+    return hook_problem(top, top / ".git", workspace, subcommand)
+
+
+def hook_problem(top: Path, git_folder: Path, workspace: Workspace, subcommand: str) -> str:
+    """Return which hook git runs in a repository, or other program of the settings; empty if it runs none."""
+    hooks = git_folder / "hooks"
+    settings = [text for file in _settings(git_folder, workspace) if (text := _text(file))]
     if subcommand in _SIGNING and any(map(_SIGNS.search, settings)):
         return "git is set to run a program when it records (gpgsign)"
     chosen = next((found[-1] for text in settings if (found := _HOOKS_PATH.findall(text))), "")
     if chosen:
         hooks = Path(os.path.normpath(top / os.path.expanduser(chosen)))
     inside = any(map((place := resolved(hooks)).is_relative_to, workspace.resolved_roots))
-    if subcommand == "push" and inside and not place.is_relative_to(resolved(top / ".git")):
+    if subcommand == "push" and inside and not place.is_relative_to(resolved(git_folder)):
         return f"git runs hooks of the workspace ({hooks.name})"
     named = _HOOKS.get(subcommand, frozenset()) | _ALWAYS
     active = sorted(hook.name for hook in hooks.iterdir() if hook.name in named) if probe.is_dir(hooks) else []
@@ -297,9 +302,9 @@ _HOOKS_PATH = re.compile(r"^\s*hookspath\s*=\s*\"?([^\"\n#;]*?)\"?\s*$", re.IGNO
 _SIGNS = re.compile(r"^\s*gpgsign\s*(?:=(?!\s*(?:false|no|off|0)\b)|$)", re.IGNORECASE | re.MULTILINE)
 
 
-def _settings(top: Path, workspace: Workspace) -> Sequence[Path]:
+def _settings(git_folder: Path, workspace: Workspace) -> Sequence[Path]:
     """Return git's files of settings, the strongest first."""
-    return (top / ".git/config", workspace.home / ".gitconfig", workspace.home / ".config/git/config")
+    return (git_folder / "config", workspace.home / ".gitconfig", workspace.home / ".config/git/config")
 
 
 def _text(file: Path) -> str:

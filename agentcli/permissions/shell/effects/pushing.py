@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass, replace
+from agentcli.permissions.git_config import git_folders
 from agentcli.permissions.paths import Workspace, names_protected, resolved
-from agentcli.permissions.shell.effects.git_repositories import git_placed, repository_problem
+from agentcli.permissions.shell.effects.git_repositories import git_placed, hook_problem, repository_problem
 from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.programs.option_grammar import Shape, fit
 from agentcli.permissions.shell.syntax.parse import UNKNOWN, contents, plain_git
@@ -62,15 +63,58 @@ def push_of(words: Sequence[str], folders: Sequence[Path], workspace: Workspace)
     if isinstance(fitting, str) or len(folders) != 1 or any(UNKNOWN in word for word in words):
         return Push("it does more than push a branch")
     operands = [value for kind, value in fitting[1] if kind in ("remote", "branch")]
-    if why := repository_problem(folders[0], workspace, "push"):
+    found = _outside(folders[0], workspace)
+    why = _problem(found, workspace) if found is not None else repository_problem(folders[0], workspace, "push")
+    if why:
         return Push(why)
     top = next(top for top in (folders[0], *folders[0].parents) if probe.exists(top / ".git"))
-    if resolved(top) not in workspace.resolved_roots:
+    if found is None and resolved(top) not in workspace.resolved_roots:
         return Push("the repository is not a folder of the session, so a program may have made it")
+    git = found or _Git(top, top / ".git", top / ".git")
+    push = _pushed(operands, git, workspace)
     if secret := next((path for path in workspace.git(top).secrets if names_protected(path, write=False)), ""):
-        return replace(_pushed(operands, top, workspace), why=f"{os.path.relpath(secret, top)} is part of the branch")
-    push = _pushed(operands, top, workspace)
+        return replace(push, why=f"{os.path.relpath(secret, top)} is part of the branch")
     return _forced(push) if _LEASED in words else push
+
+
+@dataclass(frozen=True, slots=True)
+class _Git:
+    """A work tree, the folder of its own state, and the folder that it shares with others: settings and branches."""
+
+    top: Path
+    own: Path
+    common: Path
+
+
+def _outside(folder: Path, workspace: Workspace) -> _Git | None:
+    """Return the work tree around a folder of the workspace if its repository lies outside, where no command can write.
+
+    The workspace is then a linked work tree, or a folder below the top.
+    """
+    roots = workspace.resolved_roots
+    top = next((top for top in (folder, *folder.parents) if os.path.lexists(top / ".git")), None)
+    if top is None or not any(map(resolved(folder).is_relative_to, roots)):
+        return None
+    try:
+        own, common = git_folders(top)
+        linked = (
+            own != common and resolved((own / "gitdir").read_text(encoding="utf-8").strip()) == resolved(top) / ".git"
+        )
+    except (OSError, ValueError):
+        return None
+    around = any(root != resolved(top) and root.is_relative_to(resolved(top)) for root in roots)
+    written = (*roots, *([workspace.tmp] if workspace.tmp is not None else ()), *_TEMPORARY)
+    kept = not any(place.is_relative_to(each) for place in (own, common) for each in written)
+    known = (linked and resolved(top) in roots) or (around and (linked or own == common == resolved(top) / ".git"))
+    return _Git(top, own, common) if known and kept else None
+
+
+_TEMPORARY = (Path("/private/tmp"), Path("/private/var/folders"))
+"""Folders outside the workspace that commands in the sandbox of macOS can write to."""
+
+
+def _problem(git: _Git, workspace: Workspace) -> str:
+    return workspace.git(git.top).danger or hook_problem(git.top, git.common, workspace, "push")
 
 
 def _forced(push: Push) -> Push:
@@ -81,17 +125,17 @@ def _forced(push: Push) -> Push:
     return replace(push, why="it may replace commits of your branch there", plain=plain)
 
 
-def _pushed(operands: Sequence[str], top: Path, workspace: Workspace) -> Push:
-    settings = _settings_of(top / ".git/config")
-    if probe.exists(top / ".git/modules") and any("recurse" in text.lower() for text in _own_settings(workspace)):
+def _pushed(operands: Sequence[str], git: _Git, workspace: Workspace) -> Push:
+    settings = _settings_of(git.common / "config")
+    if probe.exists(git.common / "modules") and any("recurse" in text.lower() for text in _own_settings(workspace)):
         return Push("your settings of git push submodules, too")
-    if settings is None or probe.exists(top / ".git/config.worktree"):
+    if settings is None or any(probe.exists(folder / "config.worktree") for folder in (git.own, git.common)):
         return Push("the settings of the repository decide what it pushes")
-    return _judged(operands, top, settings, workspace)
+    return _judged(operands, git, settings, workspace)
 
 
-def _judged(operands: Sequence[str], top: Path, settings: dict[str, list[str]], workspace: Workspace) -> Push:
-    current = _current(top)
+def _judged(operands: Sequence[str], git: _Git, settings: dict[str, list[str]], workspace: Workspace) -> Push:
+    current = _current(git)
     branch = operands[1] if len(operands) > 1 and operands[1] != "HEAD" else current
     remote = operands[0] if operands else (settings.get(f"branch.{current}.remote") or ["origin"])[-1]
     urls = settings.get(f"remote.{remote}.url", [])
@@ -108,14 +152,14 @@ def _judged(operands: Sequence[str], top: Path, settings: dict[str, list[str]], 
     if merged != [f"refs/heads/{branch}"] or (modes and len(operands) < 2):
         return Push("the settings of git decide what it pushes")
     plain = f"git push {remote} {branch}"
-    if branch in _shared(top, remote, workspace):
+    if branch in _shared(git, remote, workspace):
         return Push(f"{branch} is a branch that others use", plain, named=len(operands) > 1)
-    if branch != current and _exists(top, branch):
+    if branch != current and _exists(git, branch):
         return Push(f"{branch} is not the current branch", plain, named=True)
-    if branch != current and _names_another(top, branch):
+    if branch != current and _names_another(git, branch):
         return Push(
             f"{branch} names something other than a branch",
-            plain if probe.exists(top / ".git/refs/tags" / branch) else "",
+            plain if probe.exists(git.common / "refs/tags" / branch) else "",
             named=True,
         )
     fresh = branch if branch != current else ""
@@ -133,7 +177,7 @@ def why_published(text: str, earlier: Sequence[str], workspace: Workspace) -> st
     named = all(probe.is_file(workspace.cwd / word) for words in adding for word in words[2:] if word[:1] != "-")
     if named and not any(re.fullmatch(r"-\w*A\w*|--all", word) for words in adding for word in words):
         return ""
-    tops = {top for top in workspace.resolved_roots if probe.is_dir(top / ".git")}
+    tops = {top for top in workspace.resolved_roots if probe.exists(top / ".git")}
     for secret in (name.path for name in found_in(workspace.resolved_roots).private):
         top = next((top for top in tops if secret.is_relative_to(top)), None)
         if top is not None and (forced or not _ignored(secret, top)):
@@ -193,33 +237,32 @@ def _own_settings(workspace: Workspace) -> Sequence[str]:
     return [_text(workspace.home / name) for name in (".gitconfig", ".config/git/config")]
 
 
-def _current(top: Path) -> str:
-    """Return the current branch of a repository; empty if it has none."""
-    found = re.fullmatch(r"ref: refs/heads/(\S+)\s*", _text(top / ".git/HEAD"))
+def _current(git: _Git) -> str:
+    """Return the current branch of a work tree; empty if it has none."""
+    found = re.fullmatch(r"ref: refs/heads/(\S+)\s*", _text(git.own / "HEAD"))
     return found[1] if found else ""
 
 
-def _shared(top: Path, remote: str, workspace: Workspace) -> frozenset[str]:
+def _shared(git: _Git, remote: str, workspace: Workspace) -> frozenset[str]:
     """Return the branches that others use: the remote's default branch, the person's default, and the usual names."""
     head = re.fullmatch(
-        rf"ref: refs/remotes/{re.escape(remote)}/(\S+)\s*", _text(top / f".git/refs/remotes/{remote}/HEAD")
+        rf"ref: refs/remotes/{re.escape(remote)}/(\S+)\s*", _text(git.common / f"refs/remotes/{remote}/HEAD")
     )
     texts = _own_settings(workspace)
     chosen = [name for text in texts for name in re.findall(r"(?im)^\s*defaultbranch\s*=\s*\"?([^\s\"]+)", text)]
     return _OF_OTHERS | {*chosen, *([head[1]] if head else [])}
 
 
-def _exists(top: Path, branch: str) -> bool:
-    return probe.exists(top / ".git/refs/heads" / branch) or f" refs/heads/{branch}\n" in _text(
-        top / ".git/packed-refs"
-    )
+def _exists(git: _Git, branch: str) -> bool:
+    named = probe.exists(git.common / "refs/heads" / branch)
+    return named or f" refs/heads/{branch}\n" in _text(git.common / "packed-refs")
 
 
-def _names_another(top: Path, name: str) -> bool:
+def _names_another(git: _Git, name: str) -> bool:
     """Return True if git finds a tag, a remote's branch or anything else by a name."""
-    git = top / ".git"
-    found = any(probe.exists(git / kind / name) for kind in (".", "refs", "refs/tags", "refs/remotes"))
-    return found or bool(re.search(rf"(?m)[ /]{re.escape(name)}$", _text(git / "packed-refs")))
+    kinds = (".", "refs", "refs/tags", "refs/remotes")
+    found = any(probe.exists(folder / kind / name) for folder in (git.own, git.common) for kind in kinds)
+    return found or bool(re.search(rf"(?m)[ /]{re.escape(name)}$", _text(git.common / "packed-refs")))
 
 
 def _text(file: Path) -> str:

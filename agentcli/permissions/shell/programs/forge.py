@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from agentcli.permissions.git_config import repository
 from agentcli.permissions.network.hosts import host_name, hosts_in
 from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.programs.option_grammar import Found, Shape, fit
-from agentcli.system import probe
 
 _SHOWN = "-q:jq --jq=jq --json=word -T:text --template=text -t:text"
 _AT = "-R:repo --repo=repo"
@@ -138,8 +138,7 @@ def forge_host(words: Sequence[str], folders: Sequence[Path], env: Mapping[str, 
     named = [value for kind, value in fitting[1] if kind == "repo"] if not isinstance(fitting, str) else []
     if env.get("GH_HOST") or any(value.count("/") > 1 for value in named):
         return host_name(env.get("GH_HOST") or named[0].partition("/")[0]) if len(named) < 2 else ""
-    tops = (next((top for top in (at, *at.parents) if probe.is_dir(top / ".git")), at) for at in folders)
-    remotes = hosts_in(_text(top / ".git/config") for top in tops) or {_USUAL}
+    remotes = hosts_in(_text(place / "config") for at in folders for place in repository(at)[1:]) or {_USUAL}
     return _USUAL if named or _USUAL in remotes else "" if len(remotes) > 1 else next(iter(remotes))
 
 

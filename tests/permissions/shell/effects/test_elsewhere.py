@@ -461,6 +461,62 @@ def test_a_push_asks_if_it_would_publish_a_file_of_secrets(workspace: Workspace)
     assert "config/.env" in found.why
 
 
+@pytest.fixture
+def linked(workspace: Workspace) -> Workspace:
+    """A linked work tree of that repository on the branch `own`, beside it."""
+    top, common = workspace.home.parent / "tree", workspace.cwd / ".git"
+    state = common / "worktrees/tree"
+    for folder in (top / "src", state):
+        folder.mkdir(parents=True)
+    for name, text in (("HEAD", "ref: refs/heads/own"), ("commondir", "../.."), ("gitdir", f"{top}/.git")):
+        (state / name).write_text(f"{text}\n")
+    (common / "refs/heads/own").write_text("0" * 40)
+    (top / ".git").write_text(f"gitdir: {state}\n")
+    return replace(workspace, cwd=top, roots=(top,))
+
+
+@each_row(
+    ("command", "decision"),
+    [
+        ("git push", "allow"),
+        ("git push -u origin own", "allow"),
+        ("cd src && git push origin HEAD", "allow"),
+        ("git push origin feature", "ask"),
+        ("git push origin main", "ask"),
+        ("git push origin release-2", "ask"),
+        ("git push origin FETCH_HEAD", "ask"),
+        ("git push upstream own", "ask"),
+        ("git push --force origin own", "ask"),
+    ],
+)
+def test_a_linked_work_tree_pushes_its_own_branch_unasked(command: str, decision: str, linked: Workspace) -> None:
+    assert decided(command, linked, Rules()).decision == decision
+
+
+def test_a_push_of_a_linked_work_tree_asks_for_what_asks_in_its_repository(linked: Workspace) -> None:
+    common = linked.home.parent / "work/.git"
+    (common / "hooks/pre-push").touch()
+    assert "hook pre-push" in decided("git push", linked, Rules()).why
+    (common / "hooks/pre-push").unlink()
+    (common / "worktrees/tree/config.worktree").touch()
+    assert decided("git push", linked, Rules()).decision == "ask"
+    (common / "worktrees/tree/config.worktree").unlink()
+    assert decided("git push", linked, Rules()).decision == "allow"
+    assert decided("git push", replace(linked, added=lambda: (common.parent,)), Rules()).decision == "ask", "writable"
+    (common / "worktrees/tree/gitdir").write_text("/elsewhere/.git\n")
+    assert decided("git push", linked, Rules()).decision == "ask", "not the work tree of that repository"
+
+
+def test_a_session_in_a_folder_of_a_repository_pushes_its_branch(workspace: Workspace) -> None:
+    src = workspace.cwd / "src"
+    below = replace(workspace, cwd=src, roots=(src,))
+    assert decided("git push", below, Rules()).decision == "allow"
+    assert decided("git push origin other", below, Rules()).decision == "ask"
+    assert decided("cd .. && git push", below, Rules()).decision == "ask"
+    (workspace.cwd / ".git/hooks/pre-push").touch()
+    assert "hook pre-push" in decided("git push", below, Rules()).why
+
+
 def test_a_repository_that_a_program_may_have_made_is_not_pushed(workspace: Workspace) -> None:
     made = workspace.cwd / "src/.git"
     for name in ("objects", "refs", "hooks"):
