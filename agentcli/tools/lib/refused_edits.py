@@ -7,6 +7,7 @@ place. They also say if the new text is already there.
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -22,6 +23,8 @@ _AROUND = 2
 """Lines of the file shown before and after the place."""
 _PLACES = 3
 """Maximum places of a text that are shown with their surroundings."""
+_WORDS_SHARED = 0.6
+"""Minimum share of the words of a part of a line that the line has."""
 _TELLING = 3
 """Minimum characters of a new text, without outer blanks, for a hint that it is already in the file."""
 
@@ -73,14 +76,15 @@ def already_there(text: str, new: str) -> str:
 def _compared(ours: Sequence[str], theirs: Sequence[str], lead: int, trail: int) -> list[str]:
     """Return the diff; the file's own lines among its first `lead` and last `trail` lines count as context."""
     diff = [line for line in difflib.ndiff(ours, theirs) if not line.startswith("?")]
-    before, after = min(_added(diff), lead), min(_added(diff[::-1]), trail)
-    context = [*range(before), *range(len(diff) - after, len(diff))]
-    return [f"  {line[2:]}" if n in context else line for n, line in enumerate(diff)]
+    return _context_first(_context_first(diff, lead)[::-1], trail)[::-1]
 
 
-def _added(diff: Sequence[str]) -> int:
-    """Return how many leading lines only the file has."""
-    return next((n for n, line in enumerate(diff) if not line.startswith("+")), len(diff))
+def _context_first(diff: Sequence[str], most: int) -> list[str]:
+    """Move up to `most` of the file's lines to the beginning of the first lines that differ, as context."""
+    differing = list(itertools.takewhile(lambda line: not line.startswith(" "), diff))
+    context = [n for n, line in enumerate(differing) if line.startswith("+")][:most]
+    rest = [line for n, line in enumerate(diff) if n not in context]
+    return [*(f"  {diff[n][2:]}" for n in context), *rest]
 
 
 def _most_alike(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
@@ -103,7 +107,16 @@ def _most_alike(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
     longest = max(range(len(wanted)), key=lambda n: len(wanted[n].strip()))
     close = difflib.get_close_matches(wanted[longest].strip()[:300], [line[:300] for line in places], 1, 0.6)
     found = next((n for n, line in enumerate(stripped) if close and line[:300] == close[0]), None)
+    found = _with_words_of(wanted[longest], stripped) if found is None else found
     return None if found is None else max(0, found - longest)
+
+
+def _with_words_of(part: str, lines: Sequence[str]) -> int | None:
+    """Return the index of the line that shares most words with a part of a line, or None."""
+    words = frozenset(re.findall(r"\w+", part))
+    shared = [len(words.intersection(re.findall(r"\w+", line))) for line in lines]
+    most = max(shared, default=0)
+    return shared.index(most) if most >= 2 and most >= _WORDS_SHARED * len(words) else None
 
 
 _NOUN = (

@@ -23,6 +23,14 @@ def test_two_more_lines_are_shown_on_each_side() -> None:
     )
 
 
+def test_a_part_of_a_long_line_is_found_by_its_words() -> None:
+    line = "- `unstyle` and the handling behind help-text wrapping now strip the full escape grammar"
+    assert nearest(f"one\n{line}\n", "-   `unstyle` and the handling") == (
+        f"Nearest: lines 1-2 (- your old_string, + the file):\n  one\n- -   `unstyle` and the handling\n+ {line}"
+    )
+    assert nearest(f"one\n{line}\n", "handling of colours in windows") == ""
+
+
 def test_nothing_is_said_where_nothing_is_near() -> None:
     assert nearest(TEXT, "entirely different") == ""
 
