@@ -394,7 +394,7 @@ def _for_tool(
 
 def _a_command_may_read(path: str, target: Path, workspace: Workspace) -> bool:
     """Return True for a file outside the workspace that a command may read; not if a link inside names it."""
-    if not os.path.isfile(target) or names_inside(path, workspace.cwd, workspace):
+    if os.path.isdir(target) or names_inside(path, workspace.cwd, workspace):
         return False
     from agentcli.permissions.exposed import would_show  # only for a file elsewhere
 

@@ -268,13 +268,14 @@ def judge_entry(text: str, workspace: Workspace, *, cwd: Path | None = None) -> 
 def is_installed(target: Path, workspace: Workspace) -> bool:
     """Return True if a resolved path belongs to an installation that every command in the sandbox may read.
 
-    All users may read it.
+    All users may read it. For a missing path, the nearest folder above it counts.
     """
     try:
-        readable = bool(target.stat().st_mode & stat.S_IROTH)
+        near = next(path for path in (target, *target.parents) if probe.exists(path))
+        readable = bool(near.stat().st_mode & stat.S_IROTH)
     except (OSError, ValueError):
         return False
-    return readable and (below(target, PROGRAM_FOLDERS) or below(target, workspace.installed()))
+    return readable and (below(near, PROGRAM_FOLDERS) or below(near, workspace.installed()))
 
 
 def holds_nothing(target: Path, workspace: Workspace) -> bool:

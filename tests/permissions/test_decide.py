@@ -52,6 +52,14 @@ def test_reading_outside_asks(workspace: Workspace) -> None:
     assert ask("read", "../sibling/a.py", workspace).decision == "ask"
 
 
+def test_a_missing_path_below_installed_programs_needs_no_question(workspace: Workspace) -> None:
+    assert ask("read", "/usr/share/no/such/a.h", workspace).decision == "allow"
+    assert ask("list", "/usr/no-such-folder", workspace).decision == "allow"
+    assert ask("bash", "cat /usr/share/no/such/a.h", workspace).decision == "allow"
+    assert ask("write", "/usr/share/no/such/a.h", workspace).decision == "ask"
+    assert ask("read", "/no-such-folder/a.h", workspace).decision == "ask"
+
+
 def test_a_neighbour_with_the_same_beginning_is_outside(workspace: Workspace) -> None:
     (workspace.cwd.parent / "work-other").mkdir()
     assert ask("read", str(workspace.cwd.parent / "work-other" / "a"), workspace).decision == "ask"

@@ -199,8 +199,9 @@ def test_no_secret_comes_out_of_the_folders_that_a_command_names(top: Path, mode
 @pytest.mark.parametrize("mode", ["ask", "auto"])
 def test_the_read_tool_shows_the_files_that_a_command_may_read(top: Path, mode: Mode) -> None:
     workspace = workspace_of(_laid_out(top))
-    free = ("~/notes.txt", "~/dev/other/src/a.py", "../other/README.md")
+    free = ("~/notes.txt", "~/dev/other/src/a.py", "../other/README.md", "~/dev/other/no/such.py")
     asks = (
+        "~/.ssh/missing",
         "~/dev/other/server.pem",
         "~/dev/other/.env",
         "~/.ssh/id_rsa",
