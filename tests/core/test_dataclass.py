@@ -221,6 +221,20 @@ def test_no_method_is_compiled_for_a_few_instances():
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])
 
 
+def test_reading_the_fields_of_a_class_writes_no_signature_of_it():
+    program = (
+        "import dataclasses, tokenize\n"
+        "from agentcli.core.dataclass import dataclass\n"
+        "@dataclass(slots=True)\n"
+        "class C:\n    a: int = 1\n"
+        "assert [field.name for field in dataclasses.fields(C)] == ['a']\n"
+        "assert not tokenize._compile.cache_info().currsize\n"  # the pattern of all tokens, for a signature of object
+        "dataclasses.dataclass(type('Standard', (), {}), init=False)\n"
+        "assert tokenize._compile.cache_info().currsize\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])
+
+
 def test_every_class_of_the_program_with_slots_is_made_by_this_decorator():
     package = Path(__file__).parents[2] / "agentcli"
     standard = [
