@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import errno
 import hashlib
 import os
@@ -66,7 +65,7 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-@dataclasses.dataclass
+@dataclass(slots=True)
 class RecordFolder:
     """The folder `records/`. The cost of reading a record does not depend on their number.
 
@@ -182,7 +181,7 @@ class RecordFolder:
             return ()
 
 
-@dataclasses.dataclass
+@dataclass(slots=True)
 class Reader:
     """Reader of records from the newest down; it checks each by the `prev` of the following one.
 
