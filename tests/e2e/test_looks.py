@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from agentcli.permissions.sandbox import detect
 from tests.e2e.program import Program
 from tests.terminal import Terminal
 
@@ -43,6 +44,37 @@ def test_the_frame_of_the_screen_is_quiet(program: Program) -> None:
         status = rows[row_of(t, "ask · ")]
         assert "▕" not in status
         assert "$" not in status
+
+
+UNDONE = ("I'll mend the factor now.", "Should I change it to 2?", "Plan:\n1. Change the factor\n2. Add a test")
+
+
+@pytest.mark.parametrize("columns", [60, 120])
+def test_an_undone_end_is_one_line_to_a_person_and_an_edit_is_none(columns: int, program: Program) -> None:
+    (program.work / "a.py").write_text("FACTOR = 1\n")
+    reading = call("read", file_path="a.py")
+    ends = [reply for text in UNDONE for reply in ({"calls": [reading]}, {"text": text})]
+    replies = [*ends, {"calls": [EDIT]}, {"text": "Done."}]
+    with start(program, "--mode", "auto-edit", replies=replies, columns=columns) as t:
+        t.until("? keys")
+        for number, text in enumerate(UNDONE, 1):
+            t.send("Fix the factor in a.py\r", until=text.splitlines()[-1])
+            t.until(*["proceed."] * number)
+            t.settle()
+            shown = " ".join(row.strip() for row in t.history())
+            assert shown.count("Type “continue” to let") == shown.count("proceed.") == number
+        t.send("Fix the factor in a.py\r", until="Done.")
+        t.settle(0.5)
+        assert " ".join(row.strip() for row in t.history()).count("Type “continue” to let") == len(UNDONE)
+    assert (program.work / "a.py").read_text() == "FACTOR = 2\n"
+
+
+@pytest.mark.skipif(not detect().working, reason="no sandbox works here")
+@pytest.mark.parametrize("columns", [60, 120])
+def test_auto_is_offered_at_the_start_and_by_shift_tab(columns: int, program: Program) -> None:
+    with start(program, replies=[{"text": "Hello."}], columns=columns) as t:
+        t.until("? keys", "sandbox on: Shift-Tab twice for auto ·", "\nask · ")
+        t.send("\x1b[Z" * 2, until="\nauto · ")
 
 
 @pytest.mark.full

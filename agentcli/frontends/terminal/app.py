@@ -298,8 +298,8 @@ def banner(session: AgentSession, size: Size, theme: Theme) -> list[str]:
     names = ", ".join(dict.fromkeys(path.name for path, _ in session.parts.instructions.now.files))
     sandboxed = session.report.status().sandboxed
     facts = (
-        f"{names} loaded" if names else "no AGENTS.md: /init writes one",
         f"sandbox on{way_to_auto(session.core.approval.mode)}" if sandboxed else "sandbox off",
+        f"{names} loaded" if names else "no AGENTS.md: /init writes one",
     )
     lines = [
         f" · {short_model(safe_line(session.core.model.name))} · {place}",
