@@ -67,17 +67,19 @@ _BY_RUN = rf"\b(?:re-?|double-)?(?:confirm|check)ed\b(?=[^`]{{0,80}}? (?:with|vi
 _LIST_MARKS = r"^(?:[\s>*#\-•|.)(\[\]x✅✓✔☑]|\d+[.)])*"
 
 
-def claims(text: str) -> frozenset[Kind]:
-    """Return what a final message claims to be true now."""
+def claims(text: str, *, named: bool = True) -> frozenset[Kind]:
+    """Return what a final message claims to be true now; without `named`, only in clauses that name no checker."""
     if not may_claim(text):
         return frozenset()
     spoken = spoken_in(text)
     text = re.sub(_FIGURE_SPAN, r"\1", text)
-    found, named, ran = set[Kind](), frozenset[Kind](), frozenset[Kind]()
+    found, runs, ran = set[Kind](), frozenset[Kind](), frozenset[Kind]()
     for clause in _clauses(text, spoken):
-        before, named = named or ran, runs_in(clause)
+        before, runs = runs or ran, runs_in(clause)
         ran = _subjects_in(clause) if re.search(_RAN, clause) else frozenset()
-        said = set(_claimed(clause, named, spoken))
+        if not named and _checkers().search(clause):
+            continue
+        said = set(_claimed(clause, runs, spoken))
         found |= said or (before if _is_about_all(clause) else set()) or _of_green(clause)
         found |= _of_ci(clause)
     return frozenset(found)

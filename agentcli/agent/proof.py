@@ -116,8 +116,9 @@ def ledger(steps: Iterable[Step]) -> Ledger:
                 retracts = proof.passed is False and (not part.kinds >= EVERY or kind in ("checks", "ci"))
                 if proof.passed or kind not in proofs or retracts:
                     proofs[kind] = proof
-                if proof.passed is not False:
-                    checkers |= dict.fromkeys(checkers_in(part.words, part.kinds), proof)
+                names = checkers_in(part.words, part.kinds)
+                if proof.passed is not False or (retracts and task(kind) not in names):
+                    checkers |= dict.fromkeys(names, proof)
     return Ledger(proofs, checkers, edited, touched, ran)
 
 
@@ -273,7 +274,7 @@ def _parts(step: Step) -> Iterator[_Part]:
             if edits:
                 yield _Part((), frozenset(), None, edits)
             continue
-        output = shown[at]
+        output = "\n".join(row for row in shown[at].split("\n") if _missing(row) in ("", words[0]))
         summary = _summary(output)
         if asks_ci(words):
             awaited = awaits_ci(words)
@@ -404,6 +405,12 @@ def _verdict(exit: int | None, summary: bool | None, output: str) -> bool | None
         return summary
     # Words of failure in an output without a true exit code may be about something else.
     return False if _COULD_NOT.search(output) else None if _TROUBLE.search(output) else True
+
+
+def _missing(row: str) -> str:
+    """Return the program that a line of the shell says is not installed, or an empty text."""
+    found = re.fullmatch(r".*: (\S+): (?:command )?not found", row) if row.endswith("not found") else None
+    return found[1] if found else ""
 
 
 def _commands(text: str) -> Iterator[tuple[list[str], str]]:

@@ -154,31 +154,50 @@ def judged(text: str, claimed: frozenset[Kind], steps: Sequence[Step]) -> Receip
     found = ledger(steps)
     if claimed <= {"verified", "fixed"}:
         return _of_word(claimed, found)
-    known = admitted(text)
+    known, named = admitted(text), checkers_claimed(text)
+    at_large = claims(text, named=False) if named else claimed
     shown, open_ = list[str](), list[tuple[str, str]]()
     for kind in sorted(claimed - {"verified", "fixed"}):
         proof = found.proofs.get(kind)
+        if proof is not None and not proof.passed and kind not in at_large:
+            # The newest run is of another checker than the message names.
+            of_kind = (name for name in sorted(named) if kind in named_kinds([name]))
+            own = [run for run in map(found.checkers.get, of_kind) if run is not None]
+            proof = next((run for run in own if run.passed), next(iter(own), proof))
         if proof is not None and (proof.passed or (proof.passed is False and kind in known)):
             shown.append(_shown(kind, proof, found))
         else:
             open_.append(_missing(kind, proof, found))
-    if open_ := open_ or [_not_run(name, found) for name in _without_run(text, found, known)]:
-        said, ask = open_[0]
-        return Receipt(False, f"! {said}: {ask}", f"Your message {said[0].lower()}{said[1:]}", edited=found.edited)
+    told = " ".join(said for said, _ in open_)
+    open_ += [
+        _of_checker(name, found)
+        for name in _unproven(named, found, known)
+        if not open_ or (name in found.checkers and found.checkers[name].command[:_LONGEST] not in told)
+    ]
+    if open_:
+        (said, ask), more = open_[0], (f" It also {said[0].lower()}{said[1:]}." for said, _ in open_[1:_CLAIMS])
+        claim = "".join((f"Your message {said[0].lower()}{said[1:]}.", *more)).removesuffix(".")
+        return Receipt(False, f"! {said}: {ask}", claim, edited=found.edited)
     return Receipt(True, " · ".join(dict.fromkeys(shown)))
 
 
-def _without_run(text: str, found: Ledger, known: frozenset[Kind]) -> Sequence[str]:
-    """Return the checkers whose success a message claims and that did not run, neither by themselves nor by a task."""
+def _unproven(named: Iterable[str], found: Ledger, known: frozenset[Kind]) -> Sequence[str]:
+    """Return the checkers, of those whose success a message claims, that no run of theirs or of a task shows."""
 
-    def ran(name: str) -> bool:
-        kinds = named_kinds([name])
-        return name in found.checkers or bool(kinds & known) or any(task(kind) in found.checkers for kind in kinds)
+    def proven(name: str) -> bool:
+        kinds, own = named_kinds([name]), found.checkers.get(name)
+        tasks = [found.checkers[task(kind)] for kind in kinds if task(kind) in found.checkers]
+        if own is not None and own.passed is False:
+            tasks = [run for run in tasks if run in found.proofs.values()]  # the newest run of its kind
+        return bool(kinds & known) or bool(tasks) or (own is not None and own.passed is not False)
 
-    return [name for name in sorted(checkers_claimed(text)) if not ran(name)]
+    return [name for name in sorted(named) if not proven(name)]
 
 
-def _not_run(name: str, found: Ledger) -> tuple[str, str]:
+def _of_checker(name: str, found: Ledger) -> tuple[str, str]:
+    """Return what a message says of a checker without proof, and what to ask for."""
+    if (proof := found.checkers.get(name)) is not None:
+        return f"Says that {name} succeeded; the last run ({proof.command[:_LONGEST]}) failed", "ask for a fix"
     since = f" since {found.edited} changed" if found.edited else " in this session"
     return f"Says that {name} succeeded; it did not run{since}", "ask for a run"
 
@@ -215,5 +234,7 @@ def _missing(kind: Kind, proof: Proof | None, found: Ledger) -> tuple[str, str]:
     return f"{says}; {run} did not show it", "ask for a run that does"
 
 
+_CLAIMS = 3
+"""Maximum claims that the model is told of."""
 _LONGEST = 60
 """Characters of a command in a line."""

@@ -85,6 +85,12 @@ RED = Step("pytest -q", 1, "1 failed, 13 passed in 0.1s")
         ("Ruff and mypy are clean.", [EDIT, Step("ruff check . && mypy src", 0)], True, "Lint: passed, after the last edit"),
         ("Ruff and mypy are clean.", [EDIT, Step("ruff check .", 0)], False, "! Says that mypy succeeded; it did not run since src/cart.py changed: ask for a run"),
         ("mypy is clean.", [EDIT, Step("ruff check .", 0), Step("git diff --check", 0)], False, "! Says that mypy succeeded; it did not run since src/cart.py changed: ask for a run"),
+        ("mypy is clean; ruff was not run.", [EDIT, Step("mypy src", 0), Step("ruff check .", 127)], True, "Lint: passed, after the last edit"),
+        ("mypy is clean; ruff was not run.", [EDIT, Step("mypy src | tail -1; ruff check . | tail -1", 0, "Success: no issues found\nbash: line 1: ruff: command not found", (127, 0))], True, "Lint: passed, after the last edit"),
+        ("mypy is clean; ruff was not run.", [EDIT, Step("mypy src | tail -1; ruff check . | tail -1", 0, "bash: line 1: mypy: command not found\nbash: line 1: ruff: command not found", (127, 0))], False, "! Says lint is clean; the last run (mypy src) failed: ask for a fix"),
+        ("mypy is clean.", [EDIT, Step("mypy src", 1), Step("ruff check .", 0)], False, "! Says that mypy succeeded; the last run (mypy src) failed: ask for a fix"),
+        ("mypy is clean.", [EDIT, Step("mypy src", 2), Step("make lint", 0)], True, "Lint: passed, after the last edit"),
+        ("mypy is clean, and so is the linter. Lint is clean.", [EDIT, Step("mypy src", 0), Step("ruff check .", 1)], False, "! Says lint is clean; the last run (ruff check .) failed: ask for a fix"),
         ("Ruff and mypy are clean.", [EDIT, Step("make lint", 0)], True, "Lint: passed, after the last edit"),
         ("eslint is clean.", [EDIT, Step("npm run typecheck", 0)], False, "! Says that eslint succeeded; it did not run since src/cart.py changed: ask for a run"),
         ("tsc is clean.", [EDIT, Step("npm run typecheck", 0)], True, "Lint: passed, after the last edit"),
@@ -207,6 +213,14 @@ def test_a_run_without_a_person_is_reminded_once_and_told_as_unverified(tmp_path
         "Your message says the tests pass; none ran since cart.py changed. Run it now, or say plainly that it was not run, or that it "
         "fails. Only your last message is read: repeat in it what is needed of this one."
     ]
+
+
+def test_a_reminder_names_each_unproven_claim(tmp_path: Path) -> None:
+    _, _, reminders = ending(tmp_path, say("", WRITE), say("All tests pass. Lint is clean."), WRONG)
+    assert reminders[0].startswith(
+        "Your message says lint is clean; nothing showed it since cart.py changed. It also says the tests pass; none ran "
+        "since cart.py changed. Run it now,"
+    )
 
 
 def test_a_reminder_that_helps_makes_the_end_a_verified_one(tmp_path: Path) -> None:
