@@ -96,7 +96,7 @@ def _covering_rule(rules: Sequence[Rule], line: CommandLine, number: int, comman
             continue
         if rule.pattern == exact(command.text) or inside:
             return rule
-        if rule.proposed and (bounded(command.words) or command.loop is not None):
+        if rule.proposed and (bounded(ruled.words) or command.loop is not None):
             continue
         written = writes_forge(command.words) if rule.proposed else ""
         if written and (written != rule.pattern or line.answer_to(number) is None):

@@ -306,6 +306,26 @@ def test_a_rule_covers_a_command_whose_time_is_taken(workspace: Workspace) -> No
         assert asked(command, workspace).decision == "ask", command
 
 
+def test_a_rule_covers_a_command_whose_time_is_limited(workspace: Workspace) -> None:
+    rules = ["bash(pytest *)", "bash(mkdir *)", "bash(go test *)"]
+    assert asked("timeout 60 pytest -q", workspace).prefixes == ("bash(pytest *)",)
+    for command in ("timeout 60 pytest -q", "timeout -k 5 60s pytest -q | tail", "cd src && nice -n 5 go test ./..."):
+        assert asked(command, workspace, rules).decision == "allow", command
+    for command in (
+        "timeout 60 sh -c pytest",
+        "timeout 60 mkdir ../x",
+        "timeout --foo 60 pytest",
+        "timeout 60 go test -exec ./x",
+        "timeout 60 pytest -p /opt/x",
+        "timeout 60 env pytest",
+    ):
+        assert asked(command, workspace, rules).decision == "ask", command
+    (program := workspace.cwd / "bin/timeout").parent.mkdir()
+    program.touch(mode=0o755)
+    shadowed = replace(workspace, path=f"{program.parent}:{workspace.path}")
+    assert asked("timeout 60 pytest -q", shadowed, rules).decision == "ask"
+
+
 def test_git_in_a_folder_of_the_workspace_is_ruled_as_in_that_folder(workspace: Workspace) -> None:
     offered = asked("git -C src add x.py", workspace).prefixes
     assert offered == ("bash(git add *)",)

@@ -40,6 +40,7 @@ from agentcli.permissions.shell.programs.known_programs import (
     MOVES,
     WRAPPERS,
     is_interpreter,
+    limited,
     never_saved,
     uses_network,
 )
@@ -420,13 +421,15 @@ class CommandLine:
     def ruled(self) -> tuple[tuple[Command, tuple[Path, ...]], ...]:
         """Each of `commands` in the form of rules, with its folders.
 
-        The workspace's `git -C src add x` becomes `git add x` in `src`.
+        The workspace's `git -C src add x` becomes `git add x` in `src`, and `timeout 9 make` becomes `make`.
         """
         return tuple(map(self._ruled, self.commands, self.folders))
 
     def _ruled(self, command: Command, folders: tuple[Path, ...]) -> tuple[Command, tuple[Path, ...]]:
-        if command.words[0] == "time" and command.words[1:] and not command.words[1].startswith("-"):
-            return self._ruled(replace(command, words=command.words[1:], globs=command.globs[1:]), folders)
+        inner = tuple(limited(command.words))
+        free = self.reader is not None and not self.reader.chosen_here(command.words[0], folders)
+        if inner != command.words and not inner[0].startswith("-") and (command.words[0] == "time" or free):
+            return self._ruled(replace(command, words=inner, globs=command.globs[-len(inner) :]), folders)
         if command.words[0] != "git" or command.globs or command.loop or self.workspace is None:
             return command, folders
         placed = git_placed(command.words, folders)

@@ -142,7 +142,7 @@ _TABLES = {
     "--branch:word --workflow:word --required --watch -i:number --interval:number --fail-fast --name-only --patch --color:word --paginate --slurp "
     "--cache:word --include --exit-status -B:word --base:word --head:word --merged --closed --no-* -v --attempt:number --milestone:word",
     "git add": "-A -u -p -n -v -f -N -i --all --update --patch --dry-run --force --verbose --intent-to-add --renormalize --no-all --chmod:word",
-    "git commit": "-m:text -a -q -v -s -n -p -i -o -e --message:text --amend --no-* --all --quiet --verbose --signoff --allow-empty "
+    "git commit": "-m:text -F:stdin --file:stdin -a -q -v -s -n -p -i -o -e --message:text --amend --no-* --all --quiet --verbose --signoff --allow-empty "
     "--allow-empty-message --author:text --date:text --trailer:text --fixup:word --squash:word -C:word -c:word --reuse-message:word "
     "--dry-run --patch --cleanup:word --edit --only --include --reset-author",
     "git merge": f"--no-* --ff-only --ff --squash --commit -m:text -q -v --quiet --verbose --stat --allow-unrelated-histories --autostash {_GIT_MERGING}",
@@ -211,6 +211,7 @@ _KINDS = {
     "text": re.compile(r".*", re.DOTALL),
     "inert": re.compile(r"(?!@).*", re.DOTALL),
     "null": re.compile(r"/dev/null"),
+    "stdin": re.compile(r"-"),
 }
 _SWITCHED = re.compile(_SWITCH, re.IGNORECASE)
 _FLAG = re.compile(r"--[A-Za-z][A-Za-z0-9-]*|-[A-Za-z]")

@@ -245,7 +245,7 @@ RULES: dict[str, dict[str, str]] = {
         "git push -- origin": "",
         "git push -- --receive-pack=x": unknown("--receive-pack"),
     },
-    "git commit *": {"git commit -am x": "", "git commit -m x": "", "git commit -m": value("-m"), "git commit -F x": unknown("-F")},
+    "git commit *": {"git commit -am x": "", "git commit -m x": "", "git commit -m": value("-m"), "git commit -qF -": "", "git commit -F x": value("-F")},
     "git merge *": {"git merge -s ours": "", "git merge -s x": value("-s"), "git merge --strategy=ort": ""},
     "npm *": {
         "npm test": "",
