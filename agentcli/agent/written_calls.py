@@ -22,7 +22,7 @@ Written = tuple[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One form of written calls. All fields except `source` are regular expressions.
+    """One form of written calls: its `source`, the model families and where they define it, and regular expressions.
 
     `head` opens a call and may contain its `name`. Then come its `arguments`: JSON, JSON with the name, or pairs of
     `key` and `value`, ended by `close`. `between` are the marks around calls; `opening` is how the first of them, or
@@ -49,7 +49,7 @@ def _unnamed(pattern: str) -> str:
     return re.sub(r"\(\?P<\w+>", "(?:", pattern)
 
 
-_INVOKE = r"(?:\w+:|[｜|]DSML[｜|]\s?)?"
+_INVOKE = r"(?:\w+:|[｜|]{1,2}DSML[｜|]{1,2}\s?)?"
 _DEEPSEEK = r"[<‹][|｜]tool[_▁]{}[|｜][>›]"
 _MINIMAX = r"\]<\]minimax\[>\["
 _NAME = r"(?P<name>[\w.:/-]+?)"
@@ -62,7 +62,12 @@ FORMS = (
         r"</?(?:\w+:)?tool_calls?>",
         r"</function>",
     ),
-    Form("Llama 3.1: function tags", r"<function=", r"<function=(?P<name>[^>\s]+)>\s*", between=r"</function>"),
+    Form(
+        "Llama 3.1: model card, function tags",
+        r"<function=",
+        r"<function=(?P<name>[^>\s]+)>\s*",
+        between=r"</function>",
+    ),
     Form(
         "MiniCPM 5: chat template",
         r"<function name=",
@@ -71,7 +76,7 @@ FORMS = (
         close=r"</function>",
     ),
     Form(
-        "GLM 4.5 to 5.1, Hunyuan, Ling, Spark: chat templates",
+        "GLM 4.5 to 5.1, Hunyuan, Ling, Spark, TeleChat3: chat templates",
         r"(?:<tool_calls(?::\w+)?>\s*)?<tool_call(?::\w+)?>[\w.-]+\s*<(?:tool_sep|arg_key|param_key)",
         r"<tool_call(?::\w+)?>(?P<name>[\w.-]+)\s*(?:<tool_sep(?::\w+)?>)?\s*",
         _pair(
@@ -83,7 +88,7 @@ FORMS = (
         r"</tool_call(?::\w+)?>",
     ),
     Form(
-        "Claude, MiniMax-M2, DeepSeek V3.2 and V4 (DSML): invoke tags",
+        "Claude: invoke tags; MiniMax-M2, DeepSeek V3.2 and V4 (DSML): chat templates",
         rf"<{_INVOKE}(?:function_calls|tool_calls?|calls)>\s*<{_INVOKE}invoke |<{_INVOKE}invoke name=",
         rf"<{_INVOKE}invoke name=\"(?P<name>[^\"]+)\">\s*",
         _pair(
@@ -110,7 +115,7 @@ FORMS = (
         close=r"\}(?:<tool_call\|>)?",
     ),
     Form(
-        "Hermes, Qwen 2.5 and 3, Granite, Phi, MiniMax-M1: JSON in tool_call tags",
+        "Hermes, Qwen 2.5 and 3, Granite, Phi, MiniMax-M1: chat templates, JSON in tool_call tags",
         r"<\|?(?:tool_calls?|tool_use)\|?>",
         arguments="whole",
         between=r"<\|?/?(?:tool_calls?|tool_use)\|?>|,",
@@ -144,30 +149,39 @@ FORMS = (
         r"(?:<\|start\|>assistant)?(?:<\|channel\|>\w+)? ?to=[\w.]+\s*(?:<\|channel\|>\w+\s*)?(?:<\|constrain\|>)?\w*\s*<\|message\|>",
         rf"(?:<\|start\|>assistant)?(?:<\|channel\|>\w+)? ?to={_NAME}\s*(?:<\|channel\|>\w+\s*)?(?:<\|constrain\|>)?\w*\s*<\|message\|>\s*",
     ),
-    Form("Mistral 7B to Small 3.1: tokenizers v2 and v3", r"\[TOOL_CALLS\]", r"\[TOOL_CALLS\]", "whole"),
     Form(
-        "Magistral, Devstral: tokenizers v11 and v13",
+        "Mistral 7B to Small 3.1: tokenizers v2 and v3 of mistral-common", r"\[TOOL_CALLS\]", r"\[TOOL_CALLS\]", "whole"
+    ),
+    Form(
+        "Magistral, Devstral: tokenizers v11 and v13 of mistral-common",
         r"\[TOOL_CALLS\]",
         rf"\[TOOL_CALLS\]\s*{_NAME}(?:\[CALL_ID\]\w+)?(?:\[ARGS\])?\s*(?={{)",
     ),
-    Form("Llama 3: custom tools", r"<\|python_tag\|>\s*\{", r"<\|python_tag\|>", "whole", r";"),
-    Form("ReAct", r"Action: [\w.:/-]+[ \t]*\n\s*Action Input: ", rf"Action: {_NAME}[ \t]*\n\s*Action Input: "),
+    Form(
+        "Llama 3.1 to 3.3: chat templates, custom tools", r"<\|python_tag\|>\s*\{", r"<\|python_tag\|>", "whole", r";"
+    ),
+    Form(
+        "Qwen 1, and any model with ReAct prompts",
+        r"Action: [\w.:/-]+[ \t]*\n\s*Action Input: ",
+        rf"Action: {_NAME}[ \t]*\n\s*Action Input: ",
+    ),
 )
 """Forms with their own marks, more specific ones first."""
 
 _TAGS = Form(
-    "Cline, Roo Code: a tag for the tool and one for each parameter",
+    "Cline, Roo Code: system prompts, a tag for the tool and one for each parameter",
     "",
     r"<(?P<name>[a-z]\w+)>\s*",
     r"\s*<(?P<key>[a-z]\w*)>(?P<value>.*?)</(?P=key)>(?=\s*<)\s*",
     close=r"</[a-z]\w+>",
 )
-_JSON = Form("Llama 3.1, and JSON in the form of each wire", "", arguments="whole", between=r"[;,]")
+_JSON = Form("Llama 3.1 to 3.3: chat templates; JSON in the form of each wire", "", arguments="whole", between=r"[;,]")
 _PATCH = r"\*\*\* Begin Patch\n.*\n\*\*\* End Patch"
+"""GPT: the grammar of Codex's apply_patch."""
 _CODE = (
     r"(?:```tool_code\s*\n|<tool_code>|<\|tool_call_start\|>)(?P<code>.*?)(?:```|</tool_code>|<\|tool_call_end\|>|$)"
 )
-"""Gemini, Gemma, LFM 2: calls in Python, possibly within `print()` or a list."""
+"""Gemini, Gemma 3: prompts for tool_code; LFM 2: chat template. Calls in Python, possibly within `print()` or a list."""
 _END_MARKS = (
     r"\s+|<\|(?:im_end|eot_id|eom_id|end|call|return|endoftext|observation|user|eom|eot)\|>|</s>|<｜end▁of▁sentence｜>"
 )
