@@ -165,6 +165,17 @@ def test_a_host_that_nobody_can_allow_is_listed_once_with_its_remedy(program: Pr
 
 
 @pytest.mark.full
+def test_the_remedy_for_a_denied_line_is_a_rule_for_the_command_that_the_reason_names(program: Program) -> None:
+    script = program.base / "script.json"
+    calls = [{"name": "bash", "input": {"command": "echo begin && rm -rf build; ls | head -3"}}]
+    script.write_text(json.dumps({"replies": [{"calls": calls}, {"text": "I was not allowed."}]}))
+    told = program.run("-p", "clean up", "-m", f"script:{script}").err
+    assert "(rm deletes files; allow it with --allow 'bash(rm -rf build)')" in told
+    allowed = program.ask("-p", "clean up", "-m", f"script:{script}", "--allow", "bash(rm -rf build)")
+    assert [line["status"] for line in allowed.of("tool_result")] == ["success"]
+
+
+@pytest.mark.full
 def test_a_flag_allows_a_rule_for_a_number_of_calls_or_a_time_of_this_run(program: Program) -> None:
     script = program.base / "script.json"
     calls = [{"name": "bash", "input": {"command": f"rm -rf build{number}"}} for number in range(3)]

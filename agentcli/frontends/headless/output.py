@@ -194,9 +194,20 @@ def _denied(denial: Denial) -> str:
     subject = next((str(denial.input[key]) for key in _SUBJECTS if denial.input.get(key)), "")
     why = denial.why.removesuffix(NOBODY).rstrip(". ") or NOBODY
     by_mode = denial.why.endswith(NOBODY) and denial.rule.startswith("mode ")
-    plain = subject and subject.isprintable() and "'" not in subject
-    remedy = f"; allow it with --allow '{denial.name}({subject})'" if by_mode and plain else ""
+    named = _named_part(subject, why) if "command" in denial.input else subject
+    plain = named and named.isprintable() and "'" not in named
+    remedy = f"; allow it with --allow '{denial.name}({named})'" if by_mode and plain else ""
     return f"{' '.join(filter(None, (denial.name.capitalize(), subject)))} ({why}{remedy})"
+
+
+def _named_part(command: str, why: str) -> str:
+    """Return the command of a line that the reason names, or the whole line."""
+    from agentcli.permissions.shell.syntax.parse import contents  # only a denied command needs it
+
+    parts = [[word.text for word in part.words] for part in contents(command)[0]]
+    name = why.partition(" ")[0]
+    found = (" ".join(words) for words in parts if name in words)
+    return next(found, command) if len(parts) > 1 else command
 
 
 _SUBJECTS = ("file_path", "command", "path", "url", "host")
