@@ -102,6 +102,29 @@ def test_a_masked_command_is_free_in_all_else(work: Path) -> None:
     assert ((work / "made").read_text(), outside.read_text()) == ("x\n", "y\n")
 
 
+@pytest.mark.parametrize("git", [True, False])
+def test_no_path_of_the_workspace_is_mounted_twice(work: Path, git: bool) -> None:
+    sandbox = detect()
+    if sandbox.kind != "bubblewrap":
+        pytest.skip("no bubblewrap here")
+    secrets = (work / ".env", work / "above/.env")
+    for secret in secrets:
+        secret.write_text(f"{SECRET}\n")
+    (work / ".git").mkdir()
+    boxed = sandbox.wrap(["cat", *map(str, secrets)], Workspace(work, (work,)), git=git, hidden=Hidden(secrets))
+    mounts = [
+        after for word, _, after in zip(boxed.argv, boxed.argv[1:], boxed.argv[2:], strict=False) if "bind" in word
+    ]
+    inside = [path for path in mounts if path.startswith(str(work))]
+    assert {str(work), *map(str, secrets), str(work / "above")} <= set(inside)
+    assert len(inside) == len(set(inside))
+    with startable(boxed) as (started, descriptors):
+        done = subprocess.run(
+            started, cwd=work, pass_fds=descriptors, capture_output=True, text=True, check=False, timeout=60
+        )
+    assert SECRET not in done.stdout + done.stderr
+
+
 def test_git_does_not_take_hidden_files_for_deleted_and_records_nothing_of_them(work: Path) -> None:
     sandbox = detect()
     if not sandbox.masks:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
 from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
@@ -246,46 +247,48 @@ class _Search:
         self.files: list[Path] = []
         self.folders: list[Path] = []
         self.left = ENTRIES
-        self._seen: set[_Place] = set()
 
     def walk(self, top: Path, patterns: Sequence[tuple[str, ...]]) -> None:
         """Collect the files and folders below `top` that the patterns name."""
-        waiting = [(str(top), _closed((pattern, 0) for pattern in patterns))]
-        if any(_covers(state) for state in waiting[0][1]):
+        start = (str(top), _closed((pattern, 0) for pattern in patterns))
+        if any(map(_covers, start[1])):
             self.folders.append(top)
             return
-        seen, left = self._seen, self.left
-        while waiting and left > 0:
+        before = _known.get(start, _NEW)
+        changed = {
+            place
+            for place, listed in before.places.items()
+            if listed.stamp is None or listed.stamp != probe.stamp_of(place[0])
+        }
+        if before is _NEW or before.fleeting or changed:
+            before = self._again(start, before, changed)
+        self.files += before.files
+        self.folders += before.folders
+        self.left -= before.entries
+        if len(self.files) + len(self.folders) > MOST:
+            self.left = 0
+
+    def _again(self, start: _Place, before: _Walk, changed: Container[_Place]) -> _Walk:
+        """Go through the folders again, and read those that are new or have changed."""
+        places: dict[_Place, _Listed] = {}
+        walk = _Walk(places)
+        waiting = [start]
+        while waiting and walk.entries < self.left and len(walk.files) + len(walk.folders) <= MOST:
             place = waiting.pop()
-            if place in seen:
+            if place in places:
                 continue
-            seen.add(place)
-            listed = _known.get(place)
-            if listed is None or listed.stamp is None or listed.stamp != probe.stamp_of(place[0]):
-                listed = _listed(place)
-            left -= listed.entries
+            listed = None if place in changed else before.places.get(place)
+            places[place] = listed = listed or _listed(place)
+            walk.entries += listed.entries
             waiting += listed.below
             for path, kind, after in listed.named:
-                if inner := self._found(path, kind, after):
+                if inner := walk.found(path, kind, after):
                     waiting.append((inner, after))
-                if len(self.files) + len(self.folders) > MOST:
-                    self.left = 0
-                    return
-        self.left = left
-
-    def _found(self, path: str, kind: _Kind, states: frozenset[_State]) -> str:
-        """Record the denied part of an entry; return the folder to search, or an empty string."""
-        if kind == "link":
-            path = str(resolved(path))
-            kind = _kind(os.path.isdir(path), states) if os.path.lexists(path) else "other"
-        match kind:
-            case "file":
-                self.files.append(Path(path))
-            case "covered":
-                self.folders.append(Path(path))
-            case _:
-                pass
-        return path if kind == "folder" else ""
+        walk.fleeting |= bool(waiting)
+        if len(_known) > _WALKS:
+            del _known[next(iter(_known))]
+        _known[start] = walk
+        return walk
 
 
 _State = tuple[tuple[str, ...], int]
@@ -317,8 +320,38 @@ class _Listed:
     named: tuple[tuple[str, _Kind, frozenset[_State]], ...]
 
 
-_known: dict[_Place, _Listed] = {}
-"""The folders of the last searches: looking again costs one system call for each unchanged one."""
+@dataclass(slots=True)
+class _Walk:
+    """The folders that a search has visited from one on, and what it found."""
+
+    places: Mapping[_Place, _Listed]
+    files: list[Path] = field(default_factory=list)
+    folders: list[Path] = field(default_factory=list)
+    entries: int = 0
+    fleeting: bool = False
+    """True if unchanged folders do not mean the same result: it has met a link, or stopped at a limit."""
+
+    def found(self, path: str, kind: _Kind, states: frozenset[_State]) -> str:
+        """Record the denied part of an entry; return the folder to search, or an empty string."""
+        if kind == "link":
+            self.fleeting = True
+            path = str(resolved(path))
+            kind = _kind(os.path.isdir(path), states) if os.path.lexists(path) else "other"
+        match kind:
+            case "file":
+                self.files.append(Path(path))
+            case "covered":
+                self.folders.append(Path(path))
+            case _:
+                pass
+        return path if kind == "folder" else ""
+
+
+_NEW = _Walk({})
+_WALKS = 32
+"""Maximum walks that are kept."""
+_known: dict[_Place, _Walk] = {}
+"""The last walks by their start: looking again costs one system call for each unchanged folder."""
 
 
 def _listed(place: _Place) -> _Listed:
@@ -338,11 +371,7 @@ def _listed(place: _Place) -> _Listed:
         elif kind != "other":
             named.append((entry.path, kind, after))
     settled = stamp is not None and probe.is_settled(stamp)
-    listed = _Listed(stamp if settled else None, count, tuple(below), tuple(named))
-    if len(_known) > ENTRIES:
-        _known.clear()
-    _known[place] = listed
-    return listed
+    return _Listed(stamp if settled else None, count, tuple(below), tuple(named))
 
 
 def _closed(states: Iterable[_State]) -> frozenset[_State]:

@@ -128,7 +128,7 @@ def _seen(box: Box) -> Iterator[str]:
     yield from ("--tmpfs", "/tmp") if box.tmp is None else ("--bind", str(box.tmp), "/tmp")
     yield from ("--tmpfs", "/var/tmp")
     mounts: list[tuple[Path, Sequence[str]]] = [(home, ("--tmpfs", str(home))) for home in box.homes]
-    mounts += [(path, _shown(path)) for path in _outermost(box.readable, box.homes)]
+    mounts += [(path, _shown(path)) for path in _outermost(box.readable, box.homes) if path not in box.writable]
     if box.tmp is not None:
         # Under both names: file tools and approved commands know it by its own.
         mounts.append((box.tmp, ("--bind", str(box.tmp), str(box.tmp))))
@@ -163,8 +163,11 @@ def _covered(path: Path) -> Sequence[str]:
 
 def _limits(box: Box) -> Iterator[str]:
     """Yield the mounts that remove rights from what the command sees."""
+    # bubblewrap reads the table of all mounts for each one: a path that another mount covers gets none.
+    masked = frozenset(box.denied.files)
     for path in fixed(box.denied, box.writable):
-        yield from ("--bind", str(path), str(path))
+        if path not in box.writable:
+            yield from ("--bind", str(path), str(path))
     # Settings with a name are visible because of it, and stay: hidden paths are around them.
     shown = [path for path in box.readable if probe.is_file(path)]
     for path in box.hidden:
@@ -173,9 +176,9 @@ def _limits(box: Box) -> Iterator[str]:
     for path in shown:
         if below(path, box.hidden):
             yield from _shown(path)
-    for path in box.blank:
+    for path in (path for path in box.blank if path not in masked):
         yield from ("--ro-bind", str(_EMPTY), str(path)) if probe.is_file(path) else _covered(path)
-    for path in box.readonly:
+    for path in (path for path in box.readonly if path not in masked):
         yield from ("--ro-bind-try", str(path), str(path))
     for path in box.absent:
         yield from ("--tmpfs", str(path), "--remount-ro", str(path))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import field
 from functools import lru_cache
@@ -35,8 +35,6 @@ class Name:
 
     path: Path
     inode: int
-    changed: int = 0
-    """Time of the last change of a file of secrets, in nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +73,9 @@ class _Folder:
     special: list[Path] = field(default_factory=list)
     loose: list[Name] = field(default_factory=list)
 
+    fleeting: bool = False
+    """True if its contents depend on other folders: what a link leads to, or what a folder named `.env` holds."""
+
     @property
     def names(self) -> bool:
         """True if it has anything to report."""
@@ -92,11 +93,19 @@ class Watched:
 
     def look(self) -> Found:
         """Return what is there now."""
+        known = self._known.items()
+        changed = {path for path, folder in known if folder.stamp is None or folder.stamp != probe.stamp_of(path)}
+        if self.last is None or changed:
+            self.last = self._search(changed)
+        return self.last
+
+    def _search(self, changed: Container[str]) -> Found:
+        """Go through the folders again, and read those that are new or have changed."""
         waiting, known = deque([str(self._root)]), dict[str, _Folder]()
         while waiting and len(known) < self._folders:
             path = waiting.popleft()
-            folder = self._known.get(path)
-            if folder is None or folder.stamp is None or folder.stamp != probe.stamp_of(path):
+            folder = None if path in changed else self._known.get(path)
+            if folder is None:
                 folder = self._read(path)
             if folder is not None:
                 known[path] = folder
@@ -105,7 +114,7 @@ class Watched:
         seen = [folder for folder in known.values() if folder.names]
         protected = tuple(name for folder in seen for name in folder.protected)
         closed = self._closed(protected, waiting)
-        self.last = Found(
+        return Found(
             tuple(name for name in protected if not any(map(name.path.is_relative_to, closed)))
             if closed
             else protected,
@@ -114,14 +123,13 @@ class Watched:
             closed,
             tuple(name for folder in seen for name in folder.loose),
         )
-        return self.last
 
     def _read(self, path: str) -> _Folder | None:
         stamp = probe.stamp_of(path)
         if stamp is None:
             return None
         folder = _listed(path, path == str(self._root))
-        if probe.is_settled(stamp) and not folder.private:
+        if probe.is_settled(stamp) and not folder.fleeting:
             folder.stamp = stamp
         return folder
 
@@ -215,13 +223,15 @@ def _sort_in(entry: os.DirEntry[str], folder: _Folder) -> None:
     """Add an entry to what its folder holds."""
     if entry.is_symlink():
         if names_protected(entry.name, write=False):
-            folder.private.append(Name(resolved(entry.path), entry.inode(), _changed(entry)))
+            folder.private.append(Name(resolved(entry.path), entry.inode()))
+            folder.fleeting = True
         elif names_protected(entry.name, write=True):
             folder.loose.append(Name(Path(entry.path), entry.inode()))
         return
-    is_folder = entry.is_dir(follow_symlinks=False)
-    if names_protected(entry.name, write=False) and not (is_folder and os.path.isfile(f"{entry.path}/pyvenv.cfg")):
-        folder.private.append(Name(Path(entry.path), entry.inode(), _changed(entry)))
+    is_folder, is_private = entry.is_dir(follow_symlinks=False), names_protected(entry.name, write=False)
+    folder.fleeting |= is_folder and bool(is_private)
+    if is_private and not (is_folder and os.path.isfile(f"{entry.path}/pyvenv.cfg")):
+        folder.private.append(Name(Path(entry.path), entry.inode()))
         if canonical(entry.name) in PROTECTED_FILES:  # it also starts programs
             folder.loose.append(Name(Path(entry.path), entry.inode()))
     elif names_protected(entry.name, write=True):
@@ -232,10 +242,3 @@ def _sort_in(entry: os.DirEntry[str], folder: _Folder) -> None:
         folder.below.append(entry.path)
     elif not is_folder and not entry.is_file(follow_symlinks=False):
         folder.special.append(Path(entry.path))
-
-
-def _changed(entry: os.DirEntry[str]) -> int:
-    try:
-        return entry.stat(follow_symlinks=False).st_mtime_ns
-    except OSError:
-        return 0

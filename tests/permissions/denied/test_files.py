@@ -118,6 +118,10 @@ def test_an_unchanged_folder_is_not_read_again_and_each_change_is_seen(workspace
     first, _ = looked(*asked)
     assert first == {"src/a.pem", "a/private"}
     assert looked(*asked) == (first, 0)
+    (work / "link").unlink()  # without links, nothing but the folders' times is looked at
+    assert looked(*asked)[0] == looked(*asked)[0] == first
+    (work / "link").symlink_to("src")
+    assert looked(*asked)[0] == first
     (work / "secrets/deep/new.pem").touch()
     now, entries = looked(*asked)
     assert (now - first, entries) == ({"secrets/deep/new.pem"}, 3)  # of this folder only
@@ -158,6 +162,12 @@ def test_a_rule_that_names_too_many_files_is_told_as_incomplete(workspace: Works
         (many / f"{number}.pem").touch()
     assert not found(workspace, "read(*.pem)").complete
     assert found(workspace, "read(many/**)").complete
+    time.sleep(0.03)
+    assert [found(workspace, "read(*.pem)").complete for _ in range(2)] == [False, False]
+    for number in range(200):
+        (many / f"{number}.pem").unlink()
+    time.sleep(0.03)
+    assert [len(found(workspace, "read(*.pem)").files) for _ in range(2)] == [901, 901]
 
 
 @each_row("path", ["secrets", "secrets/key.txt", "./secrets/../secrets/deep", "Secrets/key.txt"])

@@ -82,6 +82,40 @@ def test_what_is_made_or_moved_between_two_looks_is_seen_in_folders_that_were_kn
     assert [name.path for name in found.private] == [tmp_path / "two/deep/.env"]
 
 
+def test_an_unchanged_workspace_is_not_gone_through_again_also_with_secrets(tmp_path: Path) -> None:
+    (tmp_path / "sub/deep").mkdir(parents=True)
+    (tmp_path / "sub/.env").touch()
+    watched = Watched(tmp_path)
+    old(tmp_path, tmp_path / "sub", tmp_path / "sub/deep")
+    first = watched.look()
+    assert watched.look() is first
+    (tmp_path / "sub/deep/.env").touch()  # in a folder whose time does not tell a further change
+    assert {name.path.parent for name in watched.look().private} == {tmp_path / "sub", tmp_path / "sub/deep"}
+    (tmp_path / "sub/deep/.env.local").touch()
+    assert len(watched.look().private) == 3
+    old(tmp_path / "sub/deep")
+    (tmp_path / "sub/.env").unlink()
+    (tmp_path / "sub/deep").rename(tmp_path / "sub/moved")
+    private = [name.path for name in watched.look().private]
+    assert private == [tmp_path / "sub/moved/.env", tmp_path / "sub/moved/.env.local"]
+
+
+def test_secrets_that_depend_on_other_folders_are_looked_at_each_time(tmp_path: Path) -> None:
+    (tmp_path / ".env").mkdir()
+    (tmp_path / ".env/pyvenv.cfg").touch()
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/link").symlink_to(tmp_path / "a/one")
+    (tmp_path / "a/.env").symlink_to(tmp_path / "a/link")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "a/one").symlink_to(tmp_path / "b/one")
+    watched = Watched(tmp_path)
+    old(tmp_path, tmp_path / ".env", tmp_path / "a", tmp_path / "b")
+    assert [name.path for name in watched.look().private] == [tmp_path / "b/one"]
+    (tmp_path / ".env/pyvenv.cfg").unlink()
+    (tmp_path / "b/one").symlink_to(tmp_path / "b/two")
+    assert [name.path for name in watched.look().private] == [tmp_path / ".env", tmp_path / "b/two"]
+
+
 def test_no_link_is_followed_to_set_a_file_aside(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "real/.envrc").touch()
