@@ -436,7 +436,7 @@ def _fetch_nature(tool: str, url: str, rules: Rules) -> CallFacts:
         return next((rule for rule in ours if not rule.pattern or url_matches(rule.pattern, url, strict=strict)), None)
 
     denied, asked, allowed = speaking(rules.deny), speaking(rules.ask), speaking(rules.allow, strict=True)
-    why = "it uses the network"
+    why = f"{tool} uses the network"
     return CallFacts(denied=denied, asked=asked, allowed=allowed, changes=False, why=why, unsaved=why)
 
 
@@ -452,9 +452,9 @@ def _other_nature(call: ToolCall, effect: Effect, rules: Rules) -> CallFacts:
         allowed=allowed,
         harmless="the tool changes nothing" if free else "",
         changes=effect in ("write", "run"),
-        why="this tool may change something" if effect != "network" else "it uses the network",
+        why="this tool may change something" if effect != "network" else f"{call.name} uses the network",
         always=call.name if effect != "network" else "",
-        unsaved="it uses the network" if effect == "network" else "",
+        unsaved=f"{call.name} uses the network" if effect == "network" else "",
     )
 
 

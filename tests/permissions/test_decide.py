@@ -623,7 +623,8 @@ def test_the_reason_of_a_question_is_in_plain_words(workspace: Workspace, comman
 def test_a_web_search_is_decided_as_a_page_is(workspace: Workspace, mode: Mode) -> None:
     page = ask("web_fetch", "https://example.org/", workspace, mode)
     search = ask("web_search", "python 3.15", workspace, mode)
-    assert replace(search, rule=page.rule) == page
+    same = {name: getattr(page, name).replace("web_fetch", "web_search") for name in ("why", "unsaved")}
+    assert replace(search, rule=page.rule) == replace(page, **same)
     assert ask("web_search", "x", workspace, "yolo", parse_rules(deny=["web_search"])).decision == "deny"
     assert ask("web_search", "x", workspace, "ask", parse_rules(allow=["web_search"])).decision == "allow"
     assert (

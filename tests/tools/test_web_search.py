@@ -418,7 +418,7 @@ def test_at_a_terminal_a_person_is_asked_and_sees_the_sources(program: Program) 
         with program.terminal("-m", "sonnet") as t:
             t.until("? keys")
             t.send("look\r", until="Search the web for python 3.15 release")
-            t.until("it uses the network")
+            t.until("web_search uses the network")
             assert not any(map(is_search, server.requests))
             t.send("y", until="Found.")
             shown = "\n".join(t.history())
