@@ -19,7 +19,8 @@ from agentcli.core.tool import Tool
 from agentcli.permissions.paths import Workspace, resolved
 from agentcli.system import probe
 
-MOVED = "[commands of your next replies start in {folder}]"
+MOVED = "[commands of your next replies start in {folder}; paths for other tools still start in {own}]"
+HOME = "[commands of your next replies start in {folder}]"
 BACK = "[the next command starts in {folder} again]"
 _MOVES = re.compile(r"\b(?:cd|pushd|popd|chdir)\b")
 _FIRST = re.compile(r"\s*(?:cd|pushd)\s+(?:--\s+)?(['\"]?)([\w.@+,-][\w./@+,-]*)\1\s*(?:&&|;|\n|$)")
@@ -68,7 +69,8 @@ class WorkingFolder:
         if after == self.now:
             return ""
         self._record(Settings(folder=str(after)))
-        return MOVED.format(folder=self._name(after))
+        own = self._workspace.cwd
+        return (HOME if after == own else MOVED).format(folder=self._name(after), own=own)
 
     def _holds(self, folder: Path) -> bool:
         there = resolved(folder)

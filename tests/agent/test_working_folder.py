@@ -42,9 +42,12 @@ def ran(work: Path, *commands: str, **more: object) -> tuple[AgentSession, list[
 
 def test_a_move_lasts_until_the_next_one_and_is_told(work: Path) -> None:
     session, outputs = ran(work, "cd a", "pwd; ls", "cd b && pwd", "pwd", "cd ../.. && pwd", "pwd")
-    assert "[commands of your next replies start in a]" in outputs[0]
+    assert f"[commands of your next replies start in a; paths for other tools still start in {work}]" in outputs[0]
     assert outputs[1].splitlines() == [f"{work}/a", "b", "in_a.txt"]
-    assert outputs[2].splitlines() == [f"{work}/a/b", "[commands of your next replies start in a/b]"]
+    assert outputs[2].splitlines() == [
+        f"{work}/a/b",
+        f"[commands of your next replies start in a/b; paths for other tools still start in {work}]",
+    ]
     assert outputs[3] == f"{work}/a/b\n"
     assert outputs[4].splitlines() == [str(work), f"[commands of your next replies start in {work}]"]
     assert outputs[5] == f"{work}\n"
