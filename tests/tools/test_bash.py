@@ -31,6 +31,15 @@ def mark() -> str:
     return fresh_mark()
 
 
+def test_settings_of_git_that_the_sandbox_keeps_are_no_failure(call: Call) -> None:
+    said = "error: could not write config file .git/config: Device or resource busy"
+    outcome = call("bash", command=f"echo '{said}'; echo 'Deleted branch a (was 8d7f1fd).'")
+    assert outcome.output.endswith(
+        "\n[the sandbox protects .git/config: git did the rest, and left these settings as they were]"
+    )
+    assert call("bash", command=f"echo '{said}'; exit 4").output == f"{said}\n[exit code 4]"
+
+
 def test_output_and_errors_come_in_order_with_the_exit_code(call: Call) -> None:
     outcome = call("bash", command="echo one; echo two >&2; echo three; exit 3")
     assert outcome.output == "one\ntwo\nthree\n[exit code 3]"

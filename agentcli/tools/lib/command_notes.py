@@ -33,6 +33,7 @@ _BLOCKED = (
     r"network is unreachable|could not resolve|name resolution|getaddrinfo|no such host|lookup address|no route to host|"
     r"(?-i:\b(?:ENETUNREACH|EAI_AGAIN|ENOTFOUND)\b)))[^\n]{0,100}"
 )
+_SETTINGS_KEPT = r"could not (?:write|lock) config file [^\n]*\.git/config: Device or resource busy"
 _UNAUTHORISED = r"(?i)[^\n]*(?:\b401\b|\bE401\b|unauthori[sz]ed|ENEEDAUTH|authentication (?:failed|required)|could not read username)[^\n]{0,100}"
 _REFUSED = r"(?i)[^\n]*(?:connection refused|(?-i:\bECONNREFUSED\b)|failed to connect|can't connect|could not connect)[^\n]{0,100}"
 _MISSING = r"(?i)[^\n]*(?:no such file|(?-i:\bENOENT\b)|not found|does not exist|cannot find|can't find)[^\n]*"
@@ -146,6 +147,8 @@ def notes_on(text: str, ended: Ended, seconds: float, limits: ToolLimits) -> lis
         notes.append(
             f"[stopped what it left running ({plural(ended.left, 'process')}); use run_in_background for what should go on]"
         )
+    if ended.exit_code == 0 and re.search(_SETTINGS_KEPT, text[-_TAIL:]):
+        notes.append("[the sandbox protects .git/config: git did the rest, and left these settings as they were]")
     if ended.exit_code != 0 and _wanted_terminal(text):
         notes.append("[it seems to want a terminal or input, and there is none: use options such as -y or --batch]")
     return notes
