@@ -10,8 +10,12 @@ from __future__ import annotations
 import os
 import time
 
-_FRESH = 20_000_000
-"""Nanoseconds for which a folder's time does not reveal a further change."""
+_FRESH, _COARSE = 20_000_000, 2_000_000_000
+"""Nanoseconds for which a folder's time does not reveal a further change.
+
+The second is for file systems that store times in full seconds, or in hundredths of them.
+"""
+_HUNDREDTH = 10_000_000
 Stamp = tuple[int, int, int]
 """Device, number and time of a folder."""
 
@@ -42,4 +46,4 @@ def stamp_of(folder: str) -> Stamp | None:
 
 def is_settled(stamp: Stamp) -> bool:
     """Return True if any later change in the folder gives another stamp. Ask after reading it, with the stamp before."""
-    return stamp[2] + _FRESH < time.time_ns()
+    return stamp[2] + (_FRESH if stamp[2] % _HUNDREDTH else _COARSE) < time.time_ns()

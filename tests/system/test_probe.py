@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import time
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,15 @@ def test_a_path_that_no_system_call_finds_is_none(name: str, tmp_path: Path) -> 
     (tmp_path / "loop").symlink_to("loop")
     path = tmp_path / name
     assert (probe.exists(path), probe.is_dir(path), probe.is_file(path)) == (False, False, False)
+
+
+def test_a_time_in_full_seconds_or_hundredths_may_hide_a_change_for_longer() -> None:
+    second = 1_000_000_000
+    now = time.time_ns()
+    for unit in (second, second // 100):
+        assert not probe.is_settled((1, 2, now // unit * unit - second // 100 * 5))
+        assert probe.is_settled((1, 2, (now // unit - 3 * second // unit) * unit))
+    assert probe.is_settled((1, 2, (now - second) // second * second + 1))
 
 
 def test_files_folders_and_links_are_told_apart(tmp_path: Path) -> None:
