@@ -257,7 +257,7 @@ class WireMessages(Generic[Rules]):
         for message in source[same:]:
             first = max(0, len(self.messages) - 1)  # it may be joined to the last one
             self._add(self._form(message, rules))
-            if any(is_long_part(part, _LONGEST_KEPT) for part in message.parts):
+            if True in [is_long_part(part, _LONGEST_KEPT) for part in message.parts]:
                 self._long.update(range(first, len(self.messages)))
         return self
 

@@ -266,7 +266,7 @@ def usage_to_json(usage: Usage) -> Json:
 
 def is_long(given: Mapping[str, Any], longest: int = LONG) -> bool:
     """Return True if a call's input has a text to be encoded in pieces: one of more than `longest` characters."""
-    return max([len(value) for value in given.values() if isinstance(value, str)], default=0) > longest
+    return True in [isinstance(value, str) and len(value) > longest for value in given.values()]
 
 
 def is_long_part(part: Part | ToolResult, longest: int = LONG) -> bool:

@@ -192,7 +192,11 @@ class Former:
 
 def _formed(source: RequestMessage, rules: Rules) -> Sequence[Json]:
     """Return the wire messages of a request's message; none if it has only reminders that cannot be sent."""
-    content, reminders, _ = _blocks(source, rules)
+    if rules.operator and source.role == "user":
+        content, reminders, _ = _blocks(source, rules)
+    else:
+        blocks = [_block(part, source, rules) for part in source.parts]
+        content, reminders = [block for block in blocks if block is not None], []
     if not content:
         return ()
     message = {"role": source.role, "content": content}
