@@ -432,17 +432,20 @@ def fold_names(start: Iterable[NameFact], records: Sequence[Record], keep: Ledge
 
 
 def _newest_first(records: Sequence[Record], keep: LedgerSettings) -> Iterator[NameFact]:
+    read = set[str]()
     for record in reversed(records):
-        names = tuple(_names(record.body, keep.names_each))
+        names = tuple(_names(record.body, keep.names_each, read))
         yield from (NameFact(text, record.seq) for text in reversed(names))
 
 
-def _names(body: object, most: int) -> Iterator[str]:
+def _names(body: object, most: int, read: set[str]) -> Iterator[str]:
+    """Yield the names in a record, none for an output that was `read` before: a newer record has the same."""
     match body:
         case Message():
             if "`" in (text := body.text):  # code in fences is shown, not named
                 yield from _first(_QUOTED.findall(_FENCE.sub("", text)), most)
-        case ToolResult() if not body.failed and not body.metadata.get("exit_code"):
+        case ToolResult() if not body.failed and not body.metadata.get("exit_code") and body.output not in read:
+            read.add(body.output)
             if "/" in body.output:
                 yield from _first(_PATH.findall(body.output), most)
             if any(word in body.output for word in _DEFINING):  # twice as fast as the pattern

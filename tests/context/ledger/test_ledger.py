@@ -599,3 +599,11 @@ def test_the_newest_names_are_kept_in_the_order_of_their_newest_mention(
     start = fold_names((), recorded(former, 1), LedgerSettings(names=5, names_each=3))
     found = fold_names(start, recorded(later, len(former) + 1), keep)
     assert found == tuple(expected.values())[max(0, len(expected) - most) :]
+
+
+def test_an_output_that_repeats_is_read_once_and_a_failed_one_hides_no_other() -> None:
+    def output(seq: int, status: Status) -> Record:
+        return Record(seq, "", "", "", ToolResult(f"c{seq}", "read", status, "def settle():"))
+
+    names = fold_names((), [output(1, "success"), output(2, "success"), output(3, "error")], LedgerSettings())
+    assert names == (NameFact("settle", 2),)
