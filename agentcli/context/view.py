@@ -172,6 +172,7 @@ class Lens:
         self.outcomes = {call: text for prune in prunes for call, text in prune.outcomes.items()}
         self.replaced = self.compaction.replaced if self.compaction else {}
         self.cuts_inputs = any(map(is_input_key, self.replaced))
+        self.shows_all = not (self.replaced or history.cleared or history.held)
         self.thinking_from = max((getattr(edit, "drop_thinking_before", 0) for edit in edits), default=0)
 
     def messages(self) -> Iterator[ViewMessage]:
@@ -219,16 +220,15 @@ class Lens:
         return ViewMessage("user", (block,), record.seq, body.carry.turn)
 
     def message(self, record: Record) -> ViewMessage:
-        match record.body:
-            case ToolResult() as result:
-                return ViewMessage("user", (self.result(record, result),), record.seq, 0)
-            case Message("user", parts, turn):
-                blocks = tuple(self.part(part, record) for part in injections_first(parts))
-                return ViewMessage("user", self.summarised_reminders(blocks, record), record.seq, turn)
-            case Message() as message:
-                return self.reply(record, message)
-            case _:
-                return ViewMessage("user", (), record.seq, 0)
+        body = record.body
+        if isinstance(body, ToolResult):
+            return ViewMessage("user", (self.result(record, body),), record.seq, 0)
+        if not isinstance(body, Message):
+            return ViewMessage("user", (), record.seq, 0)
+        if body.role != "user":
+            return self.reply(record, body)
+        blocks = tuple([self.part(part, record) for part in injections_first(body.parts)])
+        return ViewMessage("user", self.summarised_reminders(blocks, record), record.seq, body.turn)
 
     def reply(self, record: Record, message: Message) -> ViewMessage:
         pinned = record.seq in self.history.pins
@@ -273,7 +273,10 @@ class Lens:
         return (block, *(block for block in blocks if block.source != "reminder"))
 
     def result(self, record: Record, result: ToolResult) -> Block:
-        call, name, status = result.call_id, result.name, result.status
+        call, pinned = result.call_id, record.seq in self.history.pins
+        if self.shows_all:
+            return Block(result, record.seq, 3, "tool", record.time, call, pinned)
+        name, status = result.name, result.status
         summary = self.replaced.get(call)
         part = result if summary is None else ToolResult(call, name, status, summary)
         held = call in self.history.held
@@ -289,7 +292,7 @@ class Lens:
             "tool" if summary is None else "compactor",
             record.time,
             call,
-            record.seq in self.history.pins,
+            pinned,
             compactable=summary is None,
             cleared=cleared,
             original=original,
@@ -316,8 +319,9 @@ def joined(messages: Iterable[ViewMessage], reply: ViewMessage | None = None) ->
             continue
         if group:
             yield _as_one(group, reply)
+            group = []
         yield message
-        group, reply = [], message
+        reply = message
     if group:
         yield _as_one(group, reply)
 

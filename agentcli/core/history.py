@@ -365,15 +365,18 @@ def _counted(history: History, bodies: Sequence[Message | ToolResult], **changes
     """Return the history with the turns, tokens and costs of these bodies added, and with these changed fields."""
     if not bodies:
         return history
-    turn, usage, cost = history.turn, history.usage, history.cost
+    turn, counts, cost = history.turn, [history.usage.counts], history.cost
     for body in bodies:
         if isinstance(body, Message):
-            turn = max(turn, body.turn)
-            usage = usage + _no_less(body.usage) if body.usage else usage
-            cost = _add(cost, body.cost)
+            turn = body.turn if body.turn > turn else turn
+            counts += [_no_less(body.usage).counts] if body.usage else ()
+            cost = cost if body.cost is None else _add(cost, body.cost)
         elif body.metadata:
             _, used, paid = subagent_result.spent(body)
-            usage, cost = usage + _no_less(used), _add(cost, paid)
+            counts.append(_no_less(used).counts)
+            cost = _add(cost, paid)
+    fresh, output, reasoning, read, written = map(sum, zip(*counts, strict=True))
+    usage = Usage(fresh, output, reasoning, read, written) if counts[1:] else history.usage
     return replace(history, turn=turn, usage=usage, cost=cost, **changes)
 
 

@@ -315,7 +315,7 @@ class Message:
     @property
     def text(self) -> str:
         """The speaker's own text, without injections, thoughts or calls."""
-        return "".join(part.text for part in self.parts if isinstance(part, Text) and not part.synthetic)
+        return "".join([part.text for part in self.parts if isinstance(part, Text) and not part.synthetic])
 
     @property
     def typed(self) -> str:

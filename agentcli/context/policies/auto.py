@@ -6,6 +6,7 @@ It can also divide one long turn, and never loses the user's words or pins.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, chain
 
@@ -244,17 +245,20 @@ def split(messages: Sequence[ViewMessage], sizes: Sequence[int], share: float, l
     before = list(accumulate(sizes, initial=0))
     waits = bool(messages) and opens_turn(messages[-1])
     target = before[-2 if waits else -1] * share
-    places = [place for place in _places(messages) if place <= latest]
-    enough = [n for n in places if before[n] >= target]
-    turns = [n for n in enough if opens_turn(messages[n])]
-    if turns or enough:
-        return (turns or enough)[0]
-    return places[-1] if places else 0
+    last = min(latest, len(messages) - 1)
+    enough = [n for n in _places(messages, max(0, bisect_left(before, target) - 1)) if n <= last]
+    turns = (n for n in enough if opens_turn(messages[n]))
+    earlier = (n for n in range(last, 0, -1) if _is_place(messages[n]))
+    return next(turns, enough[0]) if enough else next(earlier, 0)
 
 
 def _places(messages: Sequence[ViewMessage], after: int = 0) -> Iterator[int]:
     """Yield the places after `after` at which the messages may be split."""
-    return (n for n in range(after + 1, len(messages)) if opens_step(messages[n]) or opens_turn(messages[n]))
+    return (n for n in range(after + 1, len(messages)) if _is_place(messages[n]))
+
+
+def _is_place(message: ViewMessage) -> bool:
+    return opens_step(message) or opens_turn(message)
 
 
 def _later(messages: Sequence[ViewMessage], sizes: Sequence[int], at: int, room: int) -> int:
