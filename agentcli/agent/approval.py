@@ -29,6 +29,7 @@ from agentcli.permissions.unattended import FIRST_DENIAL, NOBODY, OTHER_PARTS
 if TYPE_CHECKING:
     from agentcli.agent.timed_rules import Judge, Term, TimedRule, TimedRules
     from agentcli.permissions.decide import Decision
+    from agentcli.permissions.network.hosts import KeptHost
 
 Preview = Callable[[Tool, Mapping[str, Any], Sequence[Path]], Awaitable[str]]
 """The preview of a call in its approval request: for an edit, its diff at the paths of the decision."""
@@ -276,13 +277,23 @@ class ApprovalGate:
 
     def _save(self, rules: Sequence[Rule], everywhere: bool) -> None:
         """Save rules permanently, and report where they apply: only in the session if they cannot be written."""
+        error = ""
         try:
             self.save_everywhere([str(rule) for rule in rules]) if everywhere else self.save(rules)
-        except AgentError as error:
-            self.notice(f"Allowed for this session only: {', '.join(map(str, rules))}. {error}")
-        else:
-            place = "in your config, for every project" if everywhere else "for this project"
-            self.notice(f"Saved {place}: {', '.join(map(str, rules))}")
+        except AgentError as failed:
+            error = str(failed)
+        self._tell_saved(rules, everywhere, error)
+
+    def _tell_saved(self, rules: Sequence[Rule], everywhere: bool, error: str) -> None:
+        named = ", ".join(map(str, rules))
+        place = "in your config, for every project" if everywhere else "for this project"
+        self.notice(f"Allowed for this session only: {named}. {error}" if error else f"Saved {place}: {named}")
+
+    def take(self, host: KeptHost) -> None:
+        """Add the rule of an answer about a host, which the sandbox knows already, to the session's."""
+        self.rules += Rules((host.rule,))
+        if host.saved:
+            self._tell_saved([host.rule], host.everywhere, host.error)
 
     def _hint(self) -> None:
         """Explain once, after the third question about a command, how to be asked less often; mode auto asks least."""

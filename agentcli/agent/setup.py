@@ -32,7 +32,7 @@ from agentcli.tools.jobs import Jobs
 if TYPE_CHECKING:
     from agentcli.agent.buffers import EditorFiles
     from agentcli.agent.timed_rules import RunRules, TimedRules
-    from agentcli.permissions.network.hosts import DeniedHost
+    from agentcli.permissions.network.hosts import DeniedHost, KeptHost
     from agentcli.providers.accounts import Accounts
     from agentcli.sessions.in_memory import MemorySession
     from agentcli.system.worktrees import Worktree
@@ -160,6 +160,8 @@ class Permissions:
     """
     sandbox: str = ""
     """State of the sandbox, one word for the status line."""
+    kept_hosts: Callable[[], Sequence[KeptHost]] = tuple
+    """Returns the rules with which the person has let hosts through since the last call."""
     denied_hosts: Callable[[], Sequence[DeniedHost]] = tuple
     """Returns the hosts that were denied since the last call, each once in a run. Leaves out those that a person refused."""
 

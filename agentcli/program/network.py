@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentcli.agent.ports import ApprovalRequest, Approve
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve
 from agentcli.core.message import ToolCall
 from agentcli.core.tasks import run_beside
 from agentcli.permissions.git_config import repository
@@ -54,11 +54,11 @@ class NetworkGate:
         roots: Sequence[Path],
         env: Mapping[str, str],
         approve: Approve,
-        save: Callable[[Sequence[Rule], bool], None],
+        keep: Callable[[Rule, ApprovalResponse], None],
     ) -> None:
-        """`rules` returns the rules in force. `save` keeps the rules of an "always"; true means for every project."""
+        """`rules` returns the rules in force. `keep` adds the rule of an answer to them, and saves it for an "always"."""
         self._space, self._rules, self._roots, self._env = space, rules, roots, env
-        self._approve, self._save = approve, save
+        self._approve, self._keep = approve, keep
         self._port = 0
         self._failed = False
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -135,15 +135,18 @@ class NetworkGate:
             verdict, why = Hosts(registries=await asyncio.to_thread(self._set_to, self._programs)).verdict(host)
         if verdict == "ask":
             async with self._asking.setdefault(host, asyncio.Lock()):
-                if host not in self._answers:
-                    self._answers[host] = await self._ask(host)
-                return self._answers[host]
+                if Hosts(self._rules()).verdict(host)[0] == "allow":
+                    return ""  # the person has answered about another connection
+                if host in self._answers:
+                    return self._answers[host]
+                return await self._ask(host)
         if verdict == "allow":
             return ""
         self._denied.setdefault(host, DeniedHost(host, why.removeprefix("the rule "), f"denied by {why}"))
         return f"{host} is denied by {why}"
 
     async def _ask(self, host: str) -> str:
+        """Ask the person about a host, and remember the answer if no rule does. Return why it is refused, or an empty text."""
         program, rule = self._programs[0] if self._programs else "a command", f"{NETWORK}({host})"
         why = "no rule names this host"
         call = ToolCall("network", "bash", {"command": f"{program} → {host}"})
@@ -157,13 +160,19 @@ class NetworkGate:
             session=rule,
         )
         answer = await self._approve(request)
+        if answer is not None and answer.choice in ("session", "always"):
+            self._keep(replace(parse_rule(rule, "session"), proposed=True), answer)
+            return ""
+        self._answers[host] = self._refusal(host, program, why, answer)
+        return self._answers[host]
+
+    def _refusal(self, host: str, program: str, why: str, answer: ApprovalResponse | None) -> str:
+        """Return why a host is refused after an answer; empty if it is not."""
         if answer is None:
             self._denied[host] = DeniedHost(host, "", f"{program} asked for it, but {why}. {UNATTENDED}")
             return f"{host}: {NOBODY.format(host=host)}"
         if answer.choice == "no":
             return f"{DECLINED} {host}{f': {answer.reason}' if answer.reason else ''}"
-        if answer.choice == "always":
-            self._save([replace(parse_rule(rule, "your answers"), proposed=True)], answer.everywhere)
         return ""
 
     def _remotes(self) -> frozenset[str]:

@@ -11,7 +11,7 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentcli.agent.ports import ApprovalRequest, Approve
+from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve
 from agentcli.agent.settings import PermissionSettings
 from agentcli.agent.setup import Permissions, Sandboxes
 from agentcli.core.dataclass import dataclass, replace
@@ -36,6 +36,7 @@ from agentcli.system.programs import trusted_path
 
 if TYPE_CHECKING:
     from agentcli.agent.timed_rules import RunRules
+    from agentcli.permissions.network.hosts import KeptHost
     from agentcli.permissions.sandbox.aftermath import Aftermath
     from agentcli.permissions.sandbox.space import PrivateSpace
     from agentcli.permissions.started import Started
@@ -58,6 +59,7 @@ class WorkspacePolicy:
         self._context, self._approve, self._traits, self._started = context, approve, traits, started
         self._let_out, self._kept_in = set[str](), set[str]()
         self._answered: tuple[Rule, ...] = ()
+        self._kept_hosts: list[KeptHost] = []
 
     @cached_property
     def sandbox(self) -> Sandbox:
@@ -111,14 +113,26 @@ class WorkspacePolicy:
             space, context = self._space(), self._context
             if space is None or not self.gated:
                 return None
-            return NetworkGate(
-                space, self._rules_now, context.roots, context.given_env, self._approve, self._save_hosts
-            )
+            return NetworkGate(space, self._rules_now, context.roots, context.given_env, self._approve, self._keep_host)
 
         return OnDemand(make)
 
-    def _save_hosts(self, rules: Sequence[Rule], everywhere: bool) -> None:
-        self.save_everywhere([str(rule) for rule in rules]) if everywhere else self.saved.add(rules)
+    def _keep_host(self, rule: Rule, answer: ApprovalResponse) -> None:
+        """Add the rule of an answer about a host to the session's, and save it for an "always"."""
+        from agentcli.permissions.network.hosts import KeptHost  # loaded by then, with the proxy
+
+        self._answer((rule,), True)
+        saved, error = answer.choice == "always", ""
+        try:
+            if saved:
+                self.save_everywhere([str(rule)]) if answer.everywhere else self.saved.add([rule])
+        except AgentError as failed:
+            error = str(failed)
+        self._kept_hosts.append(KeptHost(rule, saved, answer.everywhere, error))
+
+    def _take_kept_hosts(self) -> Sequence[KeptHost]:
+        found, self._kept_hosts[:] = tuple(self._kept_hosts), ()
+        return found
 
     def close(self) -> None:
         """Remove what lasted as long as the run."""
@@ -253,6 +267,7 @@ class WorkspacePolicy:
             trusted=self._context.trusted,
             sandboxes=self.sandboxes,
             sandbox=self.sandbox.state,
+            kept_hosts=self._take_kept_hosts,
             denied_hosts=lambda: gate.denied() if (gate := self._gate.now) is not None else (),
         )
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from agentcli.permissions.sandbox import detect
+from agentcli.permissions.sandbox.box import entrance_program
 from tests.e2e.program import Program
 from tests.terminal import Terminal
 
@@ -75,6 +76,24 @@ def test_auto_is_offered_at_the_start_and_by_shift_tab(columns: int, program: Pr
     with start(program, replies=[{"text": "Hello."}], columns=columns) as t:
         t.until("? keys", "sandbox on: Shift-Tab twice for auto ·", "\nask · ")
         t.send("\x1b[Z" * 2, until="\nauto · ")
+
+
+@pytest.mark.skipif(detect().kind != "bubblewrap" or entrance_program() is None, reason="no network by host here")
+@pytest.mark.parametrize(("key", "saved"), [("2", 0), ("3", 1)])
+def test_an_answer_about_a_host_is_listed_as_a_rule_and_a_saved_one_can_be_removed(
+    key: str, saved: int, program: Program
+) -> None:
+    fetch = {"calls": [call("bash", command="curl -sS http://b.example/")]}
+    with start(program, "--mode", "auto", replies=[fetch, {"text": "One."}, fetch, {"text": "Two."}]) as t:
+        t.until("? keys")
+        t.send("go\r", until="Let curl reach b.example?")
+        t.send(key, until="One.")
+        t.send("/permissions\r", until="allow  network(b.example)  (session)")
+        assert "\n".join(t.history()).count("Saved for this project: network(b.example)") == saved
+        if saved:
+            t.send("/permissions remove network(b.example)\r", until="Removed network(b.example).")
+            t.send("go\r", until="Let curl reach b.example?")
+    assert "network(b.example)" not in program.run("permissions", "show").out
 
 
 @pytest.mark.full

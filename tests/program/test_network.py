@@ -35,13 +35,13 @@ class Asked:
         self.requests.append(request)
         return self.answers.pop(0) if self.answers else None
 
-    def save(self, rules: Sequence[Rule], everywhere: bool) -> None:
-        self.saved += [(str(rule), everywhere) for rule in rules]
+    def keep(self, rule: Rule, answer: ApprovalResponse) -> None:
+        self.saved.append((str(rule), answer.everywhere))
 
 
 def gate(folder: Path, asked: Asked, rules: Rules | None = None, path: str = "/usr/bin:/bin") -> NetworkGate:
     here: Any = Here()
-    return NetworkGate(here, lambda: rules or Rules(), [folder], {"PATH": path}, asked, asked.save)
+    return NetworkGate(here, lambda: rules or Rules(), [folder], {"PATH": path}, asked, asked.keep)
 
 
 def said(made: NetworkGate, line: str, *hosts: str) -> list[str]:

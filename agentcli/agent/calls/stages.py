@@ -320,7 +320,9 @@ class SandboxStage(Stage):
         return ran
 
     def _report(self, call_id: str) -> None:
-        """Report the hosts that were denied since the last call, such as to a job in the background."""
+        """Report answers about hosts since the last call, such as to a job in the background, and denied hosts."""
+        for kept in self._setup.permissions.kept_hosts():
+            self._gate.take(kept)
         for each in self._setup.permissions.denied_hosts():
             rule = each.rule or f"mode {self._gate.mode}"
             self._printed.add(PermissionDecided(call_id, NETWORK, "deny", rule, each.why, each.host))

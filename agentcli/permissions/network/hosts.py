@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from agentcli.core.dataclass import dataclass
-from agentcli.permissions.rules import NETWORK, Rules, kind_of_place, wildcard
+from agentcli.permissions.rules import NETWORK, Rule, Rules, kind_of_place, wildcard
 
 Verdict = Literal["allow", "ask", "deny"]
 _VERDICTS: dict[str, Verdict] = {"allow": "allow", "ask": "ask", "deny": "deny"}
@@ -63,6 +63,17 @@ class DeniedHost:
     host: str
     rule: str
     why: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeptHost:
+    """A rule with which a person let a host through for longer, and where it is saved."""
+
+    rule: Rule
+    saved: bool = False
+    everywhere: bool = False
+    error: str = ""
+    """The reason why it could not be saved."""
 
 
 def opened(rules: Rules) -> bool:

@@ -21,6 +21,8 @@ from agentcli.core.record import Body
 from agentcli.core.tool import ToolOutput
 from agentcli.features.hooks.files import Hook
 from agentcli.permissions.decide import Decision
+from agentcli.permissions.network.hosts import KeptHost
+from agentcli.permissions.rules import parse_rule
 from agentcli.sessions.in_memory import MemorySession
 from agentcli.tools.registry import TRAITS, tools
 from tests.agent.calls.passing import a_call, ended, judged, with_result
@@ -188,3 +190,19 @@ def test_no_hook_runs_after_a_call_that_was_interrupted(tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
     asyncio.run(stage.around(with_result("whole"))(call))
     assert (tmp_path / "ran").exists()
+
+
+def test_a_kept_host_is_a_rule_of_the_session_also_if_it_cannot_be_saved(tmp_path: Path) -> None:
+    core = open_session(tmp_path, []).core
+    rules = [parse_rule(f"network({host}.example)", "session") for host in "abc"]
+    for kept in (
+        KeptHost(rules[0]),
+        KeptHost(rules[1], saved=True, everywhere=True),
+        KeptHost(rules[2], saved=True, error="The disk is full."),
+    ):
+        core.approval.take(kept)
+    assert [*core.approval.rules.allow] == rules
+    assert [event.message for event in core.printed.take() if isinstance(event, Noticed)] == [
+        "Saved in your config, for every project: network(b.example)",
+        "Allowed for this session only: network(c.example). The disk is full.",
+    ]
