@@ -23,7 +23,7 @@ from agentcli.permissions.paths import (
 from agentcli.permissions.shell.effects.always_asked import MOST_FOLDERS, destruction, folders_of, why_protected
 from agentcli.permissions.shell.effects.changes import CHANGING, changes_inside_all
 from agentcli.permissions.shell.effects.consequences import named_consequence
-from agentcli.permissions.shell.effects.fed import fed_files
+from agentcli.permissions.shell.effects.fed import fed_files, files_found, found_by
 from agentcli.permissions.shell.effects.git_repositories import DISCARDING, git_placed, replaces_files
 from agentcli.permissions.shell.effects.harmless_values import Assignments, without_assignments
 from agentcli.permissions.shell.effects.hiding import hides, may_run, spelled
@@ -590,5 +590,8 @@ def _meant(
             meant += [] if isinstance(rounds, str) else [word for words in rounds for word in words[1:]]
         elif command.words[0] == "xargs" and not reading.why:
             files = fed_files(commands, number, folders, workspace)
+            meant += [] if isinstance(files, str) else files
+        elif not workspace.masks and not reading.why and (found := found_by(command)) is not None:
+            files = files_found(found[0], folders, workspace)
             meant += [] if isinstance(files, str) else files
     return tuple(meant)

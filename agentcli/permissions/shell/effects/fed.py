@@ -1,12 +1,16 @@
-"""Reading commands that `xargs` completes with file names listed by the previous command."""
+"""Reading commands that `xargs` or `find` completes with the names of listed files."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from itertools import pairwise
 from pathlib import Path
 
-from agentcli.permissions.paths import Workspace, entries_below, is_exposed, judge_path
+from agentcli.core.dataclass import replace
+from agentcli.permissions.paths import Workspace, could_name_protected, entries_below, is_exposed, judge_path
 from agentcli.permissions.shell.syntax.parse import Command
 
 _PASSING = {
@@ -47,6 +51,51 @@ def fed_command(commands: Sequence[Command], number: int) -> Command | str:
     return Command(tuple(inner), "", True) if inner[0] == words[0] else "xargs may run anything"
 
 
+def found_by(command: Command) -> tuple[Command, list[Command]] | None:
+    """Return a `find` without its `-exec`, and the commands that it runs, with a placeholder for each file.
+
+    Return None if it has none, or one that is not complete. Only commands that print get a name within a word.
+    """
+    words = list(command.words)
+    if words[0] != "find" or "-exec" not in words:
+        return None
+    kept, inner = list[str](), list[Command]()
+    while words:
+        word = words.pop(0)
+        if word != "-exec":
+            kept.append(word)
+            continue
+        end = next((index for index, each in enumerate(words) if each in (";", "+")), 0)
+        run, words = words[:end], words[end + 1 :]
+        if not run or any("{}" in each and each != "{}" for each in run if run[0] not in _PRINTING):
+            return None
+        inner.append(Command(tuple(each.replace("{}", ANY_NAME) for each in run), "", "{}" not in run[0]))
+    return replace(command, words=tuple(kept)), inner
+
+
+_PRINTING = ("echo", "printf")
+ANY_NAME = './x{system("x")|"x"}|env'
+"""Placeholder for a file of any name, also one that would be a program of awk or jq."""
+
+
+def files_found(command: Command, folders: Sequence[Path], workspace: Workspace) -> list[str] | str:
+    """Return the files that a `find` may give to its commands, or why one may not be read unasked."""
+    tops = _listed(command)
+    if tops is None:
+        return "find may give anything to its commands"
+    words = command.words
+    if named := next(filter(None, map(could_name_protected, words)), ""):
+        return f"{named} may match a protected file"
+    sure = _UNSURE.isdisjoint(words)
+    names = [name for test, name in pairwise(words) if test == "-name" and sure and _NAME_PATTERN.fullmatch(name)]
+    return _files(tops, folders, workspace, "find", names)
+
+
+_UNSURE = frozenset({"-o", "-or", "!", "-not", ",", "(", ")"})
+"""Words with which `find` also finds what one of its tests does not match."""
+_NAME_PATTERN = re.compile(r"[\w.*-]+")
+
+
 def fed_files(
     commands: Sequence[Command], number: int, folders: Sequence[Path], workspace: Workspace
 ) -> list[str] | str:
@@ -57,7 +106,7 @@ def fed_files(
     if index < 0 or commands[index + 1].joint != "|" or commands[index].loop or commands[index].globs:
         return _UNKNOWN
     tops = _listed(commands[index])
-    return _UNKNOWN if tops is None else _files(tops, folders, workspace)
+    return _UNKNOWN if tops is None else _files(tops, folders, workspace, "xargs")
 
 
 _UNKNOWN = "xargs may be given anything"
@@ -98,7 +147,9 @@ def _listed(command: Command) -> list[str] | None:
     return None
 
 
-def _files(tops: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> list[str] | str:
+def _files(
+    tops: Sequence[str], folders: Sequence[Path], workspace: Workspace, by: str, names: Sequence[str] = ()
+) -> list[str] | str:
     files: list[str] = []
     left = workspace.limits.walk
     for top in (folder / each for folder in folders for each in tops):
@@ -106,12 +157,16 @@ def _files(tops: Sequence[str], folders: Sequence[Path], workspace: Workspace) -
             left -= 1
             relative = os.path.relpath(entry.path, top)
             if left < 0:
-                return "xargs is given too many files to be looked at first"
-            if relative.startswith("-") or not _SAFE.issuperset(relative):
+                return f"{by} has too many files to be looked at first"
+            if not all(fnmatchcase(entry.name, name) for name in names):
+                continue
+            if by == "find" and ".git" in entry.path.split("/"):
+                return "find would read what git keeps"
+            if by == "xargs" and (relative.startswith("-") or not _SAFE.issuperset(relative)):
                 return "xargs may take the names of files apart"
             verdict = judge_path(entry.path, workspace, write=False)
             if verdict.verdict != "free" and not _shown_or_missing(Path(entry.path), verdict.path, workspace):
-                return f"xargs may be given {relative}: {verdict.why}"
+                return f"{by} may be given {relative}: {verdict.why}"
             files.append(entry.path)
     return files
 

@@ -24,7 +24,7 @@ from agentcli.permissions.paths import (
     names_protected,
     resolved,
 )
-from agentcli.permissions.shell.effects.fed import fed_command, fed_files
+from agentcli.permissions.shell.effects.fed import ANY_NAME, fed_command, fed_files, files_found, found_by
 from agentcli.permissions.shell.effects.searches import objection, search_of
 from agentcli.permissions.shell.programs.forge import reads_forge
 from agentcli.permissions.shell.programs.git_table import (
@@ -123,6 +123,8 @@ class Reader:
             return Reading(why)
         if name == "git":
             return _git(arguments, folders, self._workspace)
+        if (found_files := found_by(command)) is not None:
+            return self._found(*found_files, folders)
         if name == "find" and arguments not in (["--version"], ["--help"]):
             found = find_reads(arguments)
             return Reading(found) if isinstance(found, str) else _values(found, folders, self._workspace)
@@ -144,9 +146,26 @@ class Reader:
         if isinstance(inner, str):
             return Reading(inner)
         fed = fed_files(commands, number, folders, self._workspace)
-        if why := self._chosen_by_workspace("xargs", (), folders) or (fed if isinstance(fed, str) else ""):
+        chosen = self._chosen_by_workspace("xargs", (), folders) or self._started(inner, folders)
+        if why := chosen or (fed if isinstance(fed, str) else ""):
             return Reading(why)
         return self._read_only(inner, folders)
+
+    def _started(self, command: Command, folders: Sequence[Path]) -> str:
+        """Return why the workspace may choose what another program starts, which knows no builtins of the shell."""
+        closed, trusted = self._trusted
+        file = _inside(command.words[0], folders, (self._workspace.path, trusted), closed)
+        return f"{command.words[0]} is {file}, a program in the workspace" if file else ""
+
+    def _found(self, search: Command, inner: Sequence[Command], folders: tuple[Path, ...]) -> Reading:
+        """Return the verdict on a `find` that runs reading commands on what it finds."""
+        reading = _together([self._read_only(each, folders) for each in (search, *inner)])
+        if why := next(filter(None, (self._started(each, folders) for each in inner)), ""):
+            return Reading(why)
+        if ANY_NAME in reading.why:
+            return Reading("find -exec may run the name of a file as code")
+        files = "" if reading.why else files_found(search, folders, self._workspace)
+        return Reading(files) if isinstance(files, str) and files else reading
 
     def _meant(self, command: Command, folders: tuple[Path, ...]) -> Reading:
         """Return the verdict on a command with file names instead of patterns, for every round of its loop."""

@@ -129,7 +129,7 @@ _WORD = re.compile(
     r"|(?P<raw>'[^']*')"
     r"|(?P<ansi>\$'(?:[^'\\]|\\[nrt\"\\])*')"  # every shell ends it at the same quote
     rf'|(?P<double>"(?:[^"\\$`]|\\[^\n]|\$(?=["|) ])|{HERE_TEXT})*")'
-    r"|(?P<brace>(?<=[@^])\{[A-Za-z0-9/_-]*\})"
+    r"|(?P<brace>(?<=[@^])\{[A-Za-z0-9/_-]*\}|(?<=[ \t])\{\}(?=[ \t\n;|]|\Z))"
     r"|(?P<wild>[*?]|\[(?:[A-Za-z0-9]-[A-Za-z0-9]|[A-Za-z0-9_.]+)\])"
 )
 # With any file name in place of `--include=*.py`, the word still begins with `--include=` and lists files to search.

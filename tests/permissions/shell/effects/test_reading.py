@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from agentcli.core.record import Mode
 from agentcli.permissions.decide import Decision
 from agentcli.permissions.git_config import GitFacts
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.rules import Rules
+from agentcli.permissions.rules import Rules, parse_rules
 from agentcli.permissions.shell.command_line import analyse
 from agentcli.permissions.shell.effects.reading import looks_at_machine
 from agentcli.permissions.shell.syntax.strict import NotPlain, read_plain
@@ -213,6 +214,44 @@ def test_a_search_that_follows_links_reads_only_where_none_leads_out(tmp_path: P
     for command in ("grep -R x src", "grep -nR x src", "egrep --dereference-recursive x src"):
         assert decided(command, workspace).decision == "ask", command
     assert decided("grep -r x src", workspace).decision == "allow"
+
+
+def test_a_find_reads_unasked_only_what_it_may_show(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path)
+    folder = workspace.cwd / "found"
+    folder.mkdir()
+    (folder / "a b.py").touch()
+    for command in ("find found -exec cat {} \\;", "find found -name '*.py' -exec grep -n x {} +"):
+        assert decided(command, workspace).decision == "allow", command
+    (folder / ".git").mkdir()
+    (folder / ".git/x").touch()
+    assert "what git keeps" in decided("find found -exec cat {} \\;", workspace).why
+    shutil.rmtree(folder / ".git")
+    (folder / ".env").touch()
+    assert decided("find found -name '*.py' -exec cat {} \\;", workspace).decision == "allow"
+    for command in ("find found -exec cat {} \\;", "find found -name '*.py' -o -type f -exec cat {} \\;"):
+        assert ".env is protected" in decided(command, workspace).why, command
+    (tmp_path / "other.py").touch()
+    (folder / "link.py").symlink_to(tmp_path / "other.py")
+    assert "outside the workspace" in decided("find found -name '*.py' -exec cat {} \\;", workspace).why
+
+
+def test_a_find_asks_if_the_workspace_brings_what_it_runs(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path)
+    program(workspace.cwd / "node_modules/.bin", "echo")
+    workspace = replace(workspace, path=f"{workspace.cwd}/node_modules/.bin:{SYSTEM}")
+    for command in ("find src -exec echo {} \\;", "find src -name x.py | xargs echo"):
+        found = decided(command, workspace)
+        assert (found.decision, "a program in the workspace" in found.why) == ("ask", True), command
+
+
+def test_a_denied_file_that_find_reads_is_denied(tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path)
+    rules = parse_rules(deny=["read(src/secret.py)"])
+    (workspace.cwd / "src").mkdir(exist_ok=True)
+    (workspace.cwd / "src/secret.py").touch()
+    call = ToolCall("c", "bash", {"command": "find src -name '*.py' -exec cat {} \\;"})
+    assert explain(call, rules, "ask", workspace).decision != "allow"
 
 
 def test_a_reason_says_how_git_leaves_out_a_protected_file(tmp_path: Path) -> None:
