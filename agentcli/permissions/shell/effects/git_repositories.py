@@ -122,7 +122,8 @@ def records_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Wor
     shapes = (*RECORDING.get(name, ()), *(DISCARDING[name] if replacing else ()))
     fitting = fit(shapes, arguments[1:]) if shapes else ""
     if isinstance(fitting, str):
-        return f"git {name} changes the repository".replace("  ", " ")
+        option = fitting.split(" ", 1)[0] if fitting.startswith("-") else ""
+        return f"{' '.join(filter(None, ('git', name, option)))} changes the repository"
     named = name == "rm" and "--cached" in arguments
     write = replacing or name in ("mv", "rm")
     if not stays_inside(fitting[1], folders, workspace, write=write and not named, named=named):

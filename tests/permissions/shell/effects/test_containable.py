@@ -102,7 +102,7 @@ ASKS = {
     ),
     "git is called in a way that is not known": ("git -c core.x=y commit -m x", "command git commit -m x", "env git commit -m x"),
     "git gets words that only the shell knows": ('git commit -m "$x"',),
-    "git reset changes the repository": ("git reset --merge",),
+    "git reset --merge changes the repository": ("git reset --merge",),
     "git reset discards changes, and the repository does not tell which": ("git reset --hard",),
     "/nowhere/x is outside the workspace": ("cp README.md /nowhere/x", "make > /nowhere/x", "cat /nowhere/x"),
     "/etc/x is outside the workspace": ("tool /etc/x", "tool --file=/etc/x", "make > /etc/x", "make >> /etc/x"),
@@ -111,7 +111,9 @@ ASKS = {
     "/home/x is outside the workspace": ("tool /home/x",),
     "/e*/x is outside the workspace": ("tool /e*/x",),
     "../x.patch is outside the workspace": ("git apply ../x.patch",),
-    "git apply changes the repository": ("git apply --index x.patch", "git apply -3 x.patch", "git apply --unsafe-paths x.patch"),
+    "git apply changes the repository": ("git apply -3 x.patch",),
+    "git apply --index changes the repository": ("git apply --index x.patch",),
+    "git apply --unsafe-paths changes the repository": ("git apply --unsafe-paths x.patch",),
 }  # fmt: skip
 
 
