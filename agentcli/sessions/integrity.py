@@ -11,6 +11,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from agentcli.core.codec import decode
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import StoreError
 from agentcli.core.message import File, Message, Part, Text, ToolResult
@@ -172,10 +173,12 @@ def _look(folder: Path, through: Through, whole: set[Inode] | None) -> _Findings
     newest = numbers[-1] if numbers else 0
     info = read_info(folder)
     found.newest = max(newest, info.records if info else 0)
-    reader = Reader(shelf, info.head if info and info.records == newest else "")
-    for record in through(reader.down(newest)):
-        found.records += 1
-        _look_at(record, found)
+    decode.expect(len(numbers))
+    with shelf.held_open() as opened:
+        reader = Reader(opened, info.head if info and info.records == newest else "")
+        for record in through(reader.down(newest)):
+            found.records += 1
+            _look_at(record, found)
     gone = vanished(newest, info) if info else ()
     found.contents = [] if whole is None else list(damaged_contents(folder / CONTENTS, whole))
     contents = [Loss(0, f"a content for /undo, {path.name[:8]}…, {why}", path) for path, why in found.contents]
