@@ -173,13 +173,14 @@ def undone(
     `tools` are the names of all tools.
     """
     done = deeds.changed if alone else deeds.acted
-    sure = done or not alone or orders_change(task)
     if text.rstrip().endswith(ENDS) and _writes_call(text, task, tools):
         yield _WRITTEN_CALL
     elif re.fullmatch(_LONE_COMMAND, text):
         yield _LONE
-    elif announces(text, anywhere=sure and not done):
-        yield _ANNOUNCED if sure else _ANNOUNCED_OR_SAID
+    elif announces(text, anywhere=not done):
+        sure = done or not alone or orders_change(task)
+        if sure or announces(text):
+            yield _ANNOUNCED if sure else _ANNOUNCED_OR_SAID
     if alone and breaks_off(text):
         yield _CUT_SHORT
     if not idle or done or (alone and deeds.called and reports_no_change(text)):
@@ -279,7 +280,7 @@ class Ending(SessionPart):
         rest = after_answered(text) if self._unsure else None
         answer = "" if rest is None else rest or self._unsure
         done = self.deeds.changed or self.deeds.unknown
-        self._settled = "" if claims_success(answer) and not done else answer
+        self._settled = "" if answer and not done and claims_success(answer) else answer
         return self._settled
 
     def _may_say(self, reason: Reason) -> bool:

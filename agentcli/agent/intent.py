@@ -258,9 +258,10 @@ def orders_change(task: str, *, surely: bool = False) -> bool:
     said = _said(task)
     if re.search(_LOOK_ONLY, said):
         return False
-    pattern = _pattern("orders", "English") if surely else _pattern("orders")
-    orders = [bool(pattern.match(clause)) for clause in _clauses(said)]
-    return any(orders) and not (_ends_in_question(said) and not orders[-1])
+    clauses = list(_clauses(said))
+    return any(_begins("orders", clause, surely=surely) for clause in clauses) and not (
+        _ends_in_question(said) and not _begins("orders", clauses[-1], surely=surely)
+    )
 
 
 _LAST = 10_000
@@ -294,11 +295,10 @@ def _wants_answer(said: str, *, ran: bool) -> bool:
     """Return True if a task plainly asks for an answer: no other sentence in it orders something."""
     if re.search(_LOOK_ONLY, said):
         return True
-    informs = _pattern("informs")
     sentences = [sentence for one in re.split(_SENTENCE, said) if (sentence := one.strip(_STOPS))]
     asked = [
-        bool(informs.match(one) or (ran and re.match(_RUNS, one)) or re.search(_TELLS, one))
-        or (re.search(_QUESTION, one) and not _pattern("requests").match(one))
+        bool(_begins("informs", one) or (ran and re.match(_RUNS, one)) or re.search(_TELLS, one))
+        or (re.search(_QUESTION, one) and not _begins("requests", one))
         for one in sentences
     ]
     others = [
@@ -318,11 +318,7 @@ def reports_no_change(text: str) -> bool:
     """
     first = next(iter(re.split(_SENTENCE_END, text.strip(), maxsplit=1)))
     last = re.split(_SENTENCE_END, text.strip())[-1].strip(_STOPS)
-    stated = (
-        re.search(_NEEDLESS, first)
-        or re.fullmatch(_NEEDLESS, last)
-        or _pattern("unchanged", anywhere=True).search(text)
-    )
+    stated = re.search(_NEEDLESS, first) or re.fullmatch(_NEEDLESS, last) or _holds("unchanged", text)
     return bool(stated) and not (
         asks(text) or leaves_open(text) or claims_success(text) or announces(text, anywhere=True)
     )
@@ -336,7 +332,7 @@ def falls_short(text: str, task: str) -> bool:
 
 def leaves_open(text: str) -> bool:
     """Return True if a reply lists what is left of its task, or its last paragraph says that something is."""
-    return bool(re.search(_LEFT_LIST, text) or _pattern("left", anywhere=True).search(_last_said(text.strip())))
+    return bool(re.search(_LEFT_LIST, text) or _holds("left", _last_said(text.strip())))
 
 
 def claims_success(text: str) -> bool:
@@ -358,7 +354,7 @@ def after_answered(text: str) -> str | None:
 def _clauses(said: str) -> Iterator[str]:
     """Yield the clauses that may order something. A sentence that asks for an answer is split only at its conjunctions."""
     for line in filter(str.strip, re.split(r"\n+|(?<=[.!?;])\s+", said)):
-        marks = r"(?!)" if _pattern("informs").match(line) else rf"{_CLAUSE}|{_LATER}"
+        marks = r"(?!)" if _begins("informs", line) else rf"{_CLAUSE}|{_LATER}"
         between = rf"{marks}|{_CONJUNCTION}"
         yield from (clause for clause in re.split(between, line) if clause.strip())
 
@@ -409,16 +405,27 @@ def _last_said(text: str) -> str:
 
 def _announces(sentence: str) -> bool:
     said = sentence.strip().lstrip("*_#>- ").rstrip(" .!…。！।*_")
-    step = _pattern("announces").match(said)
+    step = _begins("announces", said)
     return step is not None and not re.match(_NEGATED, said[step.end() :]) and not re.search(_TO_A_PERSON, said)
 
 
-@cache
-def _pattern(kind: str, only: str = "", *, anywhere: bool = False) -> re.Pattern[str]:
-    """Return the patterns of all languages, or of one, compiled on first use: it would add milliseconds to each start.
+def _begins(kind: str, clause: str, *, surely: bool = False) -> re.Match[str] | None:
+    """Return the beginning of a clause if it has words of this kind; with `surely`, in English."""
+    english = _pattern(kind, english=True).match(clause)
+    return english if english or surely else _pattern(kind, english=False).match(clause)
 
-    They match at the beginning of a clause, or `anywhere`.
+
+def _holds(kind: str, text: str) -> bool:
+    """Return True if words of this kind stand anywhere in a text."""
+    return any(_pattern(kind, english=english, anywhere=True).search(text) for english in (True, False))
+
+
+@cache
+def _pattern(kind: str, *, english: bool, anywhere: bool = False) -> re.Pattern[str]:
+    """Return the pattern of English, or that of all other languages, compiled on first use.
+
+    Compiling all patterns would take a tenth of a one-shot; most texts need few of them.
     """
-    chosen = [LANGUAGES[only]] if only else LANGUAGES.values()
+    chosen = [language for name, language in LANGUAGES.items() if (name == "English") == english]
     patterns = "|".join(f"(?:{getattr(language, kind)})" for language in chosen)
     return re.compile(patterns if anywhere else rf"{_MARKER}(?:{patterns})", re.IGNORECASE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -624,3 +626,17 @@ def test_a_question_after_work_is_answered_once_without_a_person(text: str, tmp_
     last, _ = run(tmp_path, script)
     assert (last.ending, last.steps, last.text) == ("done", 4, "Done. Anything else?")
     assert run(tmp_path, script, attended=True)[0].steps == 2
+
+
+def test_a_task_that_asks_for_an_answer_in_english_compiles_no_other_languages_orders() -> None:
+    program = (
+        "import re\n"
+        "compiled, compile_one = [], re.compile\n"
+        "re.compile = lambda pattern, flags=0: compiled.append(str(pattern)) or compile_one(pattern, flags)\n"
+        "from agentcli.agent.ending import Deeds, undone\n"
+        "assert not list(undone('hello', Deeds(), 'Say hello', alone=True))\n"
+        "assert not [pattern for pattern in compiled if 'behebe' in pattern]\n"
+        "assert list(undone('hello', Deeds(), 'Behebe den Fehler', alone=True))\n"
+        "assert [pattern for pattern in compiled if 'behebe' in pattern]\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])
