@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
+from weakref import finalize
 
 from agentcli.core.journal import Journal
 from agentcli.core.message import File, Image, Message, Part, Text, Thinking, ToolCall, ToolResult
@@ -29,19 +30,24 @@ class Transcript:
     def __init__(self, journal: Journal, cwd: Path) -> None:
         self._journal, self._cwd = journal, cwd
         self._path = journal.folder / NAME if journal.folder is not None else None
-        self._temporary = journal.folder is None
+        self._remove: Callable[[], object] | None = None
+        self._closed = False
         self._written = 0
 
     def update(self) -> str:
         """Write the messages that are not in it yet; return its path. The path is empty if the file is not writable.
 
-        Before a session's first record there is no folder for it: the path is its future one.
+        Before a session's first record there is no folder for it: the path is its future one. Once closed, a session
+        that is not stored has none.
         """
         try:
             if self._path is None:
+                if self._closed:
+                    return ""
                 handle, name = tempfile.mkstemp(prefix="agentcli-transcript-", suffix=".jsonl")
                 os.close(handle)
                 self._path = Path(name)
+                self._remove = finalize(self, _remove, self._path)  # at the latest, if the session is never closed
             newest = self._journal.history.last_seq
             if self._written < newest or not probe.exists(self._path):
                 self._write(self._path, newest)
@@ -53,9 +59,10 @@ class Transcript:
 
     def close(self) -> None:
         """Remove it if the session is not stored."""
-        if self._temporary and self._path is not None:
-            with suppress(OSError):
-                self._path.unlink()
+        self._closed = True
+        if self._remove is not None:
+            self._remove()
+            self._path = self._remove = None
 
     def _write(self, path: Path, newest: int) -> None:
         anew = not self._written or not probe.exists(path)
@@ -68,6 +75,11 @@ class Transcript:
                 for line in transcript_lines(record, self._journal.id, self._cwd):
                     file.write(json.dumps(line, separators=(",", ":")) + "\n")
         self._written = newest
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink()
 
 
 def transcript_lines(record: Record, session: str, cwd: Path) -> Iterator[Mapping[str, Any]]:

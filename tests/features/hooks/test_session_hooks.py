@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from collections.abc import Mapping
 from functools import partial
@@ -18,8 +19,10 @@ from agentcli.core.model import Request
 from agentcli.core.record import Mode
 from agentcli.core.tasks import emitted
 from agentcli.features.hooks.files import Hook
+from agentcli.features.hooks.transcript import Transcript
 from agentcli.permissions.rules import parse_rules
 from agentcli.providers.scripted.model import Reply, call, say
+from agentcli.sessions.in_memory import MemorySession
 from agentcli.sessions.store import Store
 from tests.agent.open_session import Person, ended, messages, open_session, results, say_to
 from tests.tables import each_row
@@ -500,6 +503,31 @@ def test_the_transcript_has_its_path_before_there_is_anything_in_it_and_nothing_
     begun(open_session(tmp_path, [say("done")], journal=journal, hooks=[hook("SessionEnd", KEEP)]))
     assert seen(tmp_path)[0]["transcript_path"] == f"{journal.folder}/transcript.jsonl"
     assert not [*(tmp_path / "sessions").glob("*/*/")]
+
+
+def test_the_transcript_of_a_session_that_is_not_stored_goes_with_its_end(tmp_path: Path) -> None:
+    begun(open_session(tmp_path, [say("done")], hooks=[hook("SessionEnd", KEEP)]))
+    path = Path(seen(tmp_path)[0]["transcript_path"])
+    assert path.name.startswith("agentcli-transcript-")
+    assert not path.exists()
+
+
+def test_the_transcript_of_a_session_that_is_never_closed_goes_with_its_objects() -> None:
+    transcript = Transcript(MemorySession(), Path.cwd())
+    path = Path(transcript.update())
+    assert path.exists()
+    del transcript
+    gc.collect()
+    assert not path.exists()
+
+
+def test_a_hook_that_comes_after_the_end_makes_no_new_transcript() -> None:
+    transcript = Transcript(MemorySession(), Path.cwd())
+    path = Path(transcript.update())
+    transcript.close()
+    transcript.close()
+    assert not path.exists()
+    assert transcript.update() == ""
 
 
 def test_a_session_that_is_left_at_once_ends_the_hooks_of_its_beginning(tmp_path: Path) -> None:
