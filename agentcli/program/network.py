@@ -18,7 +18,7 @@ from agentcli.agent.ports import ApprovalRequest, ApprovalResponse, Approve
 from agentcli.core.message import ToolCall
 from agentcli.core.tasks import run_beside
 from agentcli.permissions.git_config import repository
-from agentcli.permissions.network.hosts import DeniedHost, Hosts, hosts_in, opened
+from agentcli.permissions.network.hosts import DeniedHost, Hosts, host_name, hosts_in, opened
 from agentcli.permissions.network.proxy import Proxy, listening_in
 from agentcli.permissions.rules import NETWORK, Rule, Rules, parse_rule
 from agentcli.permissions.shell.programs.known_programs import as_pip, uses_network
@@ -37,8 +37,17 @@ _ASKED: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(("uv", "uvx"), ("uv", "pip", "install", "--help")),
     "go": ("go", "env", "GOPROXY", "GOSUMDB"),
     **dict.fromkeys(("gem", "bundle"), ("gem", "sources")),
+    "cargo": ("cargo", "help", "login"),
 }
 """The command that prints the registry of a package manager."""
+_DEFAULT = re.compile(r"\(default:?\s+(https?://[^\s)]+)|\[default:\s+(https?://[^\s\]]+)")
+"""The index of Python packages in a page of help, which names other addresses too."""
+_TOKENS = re.compile(r"<https://([^\s/>]+)/me>")
+"""The page of tokens at cargo's registry, whose index and crates are at its `index.` and `static.`."""
+_FILES = re.compile(r"""(?:"url":\s*|href=)"(https?://[^"]+)""")
+"""The address of a file in a page of a Python index, as JSON or HTML."""
+_PAGE = 2_000_000
+"""Most bytes of such a page that are read."""
 _SECONDS = 10.0
 DECLINED = "the user does not allow"
 NOBODY = "nobody can allow it; a run is given --allow 'network({host})'"
@@ -209,6 +218,20 @@ class NetworkGate:
             ).stdout  # fmt: skip
         except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
             return frozenset()
-        # A page of help names many addresses; only its default counts.
-        default = re.findall(r"\(default:?\s+(https?://[^\s)]+)|\[default:\s+(https?://[^\s\]]+)", said)
-        return hosts_in([one or two for one, two in default] if default else [said] if len(said) < 2_000 else [])
+        if indexes := [one or two for one, two in _DEFAULT.findall(said)]:
+            return hosts_in(indexes).union(*map(_serving, indexes))
+        if registry := _TOKENS.search(said):
+            return frozenset(host_name(f"{part}.{registry[1]}") for part in ("index", "static"))
+        return hosts_in([said] if len(said) < 2_000 else [])
+
+
+def _serving(index: str) -> frozenset[str]:
+    """Return the hosts that serve the files of a Python index, by its page about pip. Return none if it cannot be read."""
+    from urllib.request import Request, urlopen
+
+    wanted = {"Accept": "application/vnd.pypi.simple.v1+json, text/html;q=0.1"}
+    try:
+        with urlopen(Request(f"{index.rstrip('/')}/pip/", headers=wanted), timeout=_SECONDS) as page:
+            return hosts_in(_FILES.findall(page.read(_PAGE).decode("utf-8", "replace")))
+    except (OSError, ValueError):
+        return frozenset()

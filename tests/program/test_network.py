@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import threading
 from collections.abc import Sequence
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +160,46 @@ def test_a_package_manager_says_which_registry_it_is_set_to_outside_the_project(
     made = gate(project, asked, path=f"{programs}{os.pathsep}/usr/bin:/bin")
     assert said(made, "npm ci", "nowhere.example") == [UNKNOWN]
     assert asked.requests == []
+
+
+class Index(BaseHTTPRequestHandler):
+    """A Python index that serves its files from another host."""
+
+    def do_GET(self) -> None:
+        self.send_response(200 if self.path == "/simple/pip/" else 404)
+        self.end_headers()
+        self.wfile.write(b'<a href="https://nowhere.example/pip-26.0.whl#sha256=0">pip-26.0.whl</a> https://b.example')
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+def test_a_python_index_says_which_hosts_serve_its_files(tmp_path: Path) -> None:
+    with HTTPServer(("127.0.0.1", 0), Index) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        index = f"http://127.0.0.1:{server.server_port}/simple"
+        path = programs(tmp_path, "uv", f"Default index [default: {index}] of packages")
+        made = gate(tmp_path / "project", Asked(), path=path)
+        heard = said(made, "uv add x", "nowhere.example", "b.example")
+        server.shutdown()
+    assert heard[0] == UNKNOWN
+    assert heard[1].startswith("HTTP/1.1 403 agentcli: b.example: nobody can allow it")
+
+
+def test_cargo_reaches_the_index_and_the_crates_of_the_registry_that_its_help_names(tmp_path: Path) -> None:
+    path = programs(tmp_path, "cargo", "Log in at <https://nowhere.example/me>, see <https://b.example/docs>.")
+    hosts = ("index.nowhere.example", "static.nowhere.example", "b.example", "other.nowhere.example")
+    heard = said(gate(tmp_path / "project", Asked(), path=path), "cargo add x", *hosts)
+    assert [line[:12] for line in heard] == ["HTTP/1.1 502", "HTTP/1.1 502", "HTTP/1.1 403", "HTTP/1.1 403"]
+
+
+def programs(folder: Path, name: str, prints: str) -> str:
+    """Make a program outside the folder `project` that prints a text. Return a PATH on which it comes first."""
+    for each in ("bin", "project"):
+        (folder / each).mkdir()
+    (folder / "bin" / name).write_text(f"#!/bin/sh\ncat <<'END'\n{prints}\nEND\n")
+    (folder / "bin" / name).chmod(0o755)
+    return f"{folder / 'bin'}{os.pathsep}/usr/bin:/bin"
 
 
 def test_a_command_without_the_network_starts_no_proxy(tmp_path: Path) -> None:
