@@ -346,7 +346,8 @@ def test_a_rule_about_edits_covers_all_tools_that_write(workspace: Workspace) ->
     rules = parse_rules(deny=["edit(src/*.lock)"])
     for tool in ("edit", "write", "multi_edit"):
         assert ask(tool, "src/a.lock", workspace, "yolo", rules).decision == "deny"
-    assert ask("bash", "echo x > src/a.lock", workspace, "yolo", rules).decision == "deny"
+    for line in ("echo x > src/a.lock", "cat <<E > src/a.lock\nx\nE", 'bash -c "cd .\necho x > src/a.lock"'):
+        assert ask("bash", line, workspace, "yolo", rules).decision == "deny"
     assert ask("bash", "cat src/a.lock", workspace, "yolo", rules).decision == "allow"
 
 

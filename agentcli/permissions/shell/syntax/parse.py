@@ -216,6 +216,7 @@ def assignments(text: str, own: Callable[[str], bool] = lambda _: False) -> list
 _GIVING = frozenset({"command", "declaration_command"})
 """Nodes whose assignments may reach a program."""
 _COMMAND_NODES = frozenset({"command", "declaration_command", "unset_command", "test_command"})
+_SEQUENCES = frozenset({"list", "pipeline"})
 
 
 def _commands(root: Node) -> Iterator[Node]:
@@ -230,12 +231,16 @@ def _commands(root: Node) -> Iterator[Node]:
 def _stands_alone(node: Node) -> bool:
     """Return True if a redirection belongs to no simple command.
 
-    It belongs to a group, a pipeline, a `$(<file)`, or to nothing.
+    It belongs to a group, a `$(<file)`, or to nothing.
     """
     if node.type == "command_substitution":
         return node.child_by_field_name("redirect") is not None
-    body = node.child_by_field_name("body")
-    return node.type == "redirected_statement" and (body is None or body.type not in _COMMAND_NODES)
+    if node.type != "redirected_statement":
+        return False
+    inner = node.child_by_field_name("body")
+    while inner is not None and inner.type in (*_SEQUENCES, "redirected_statement"):
+        inner = inner.children[-1] if inner.type in _SEQUENCES else inner.child_by_field_name("body")
+    return inner is None or inner.type not in _COMMAND_NODES
 
 
 def _part(node: Node) -> Part:
@@ -264,10 +269,18 @@ def _is_prefix(node: Node) -> bool:
 
 
 def _redirects(node: Node, kind: str = "file_redirect") -> list[Node]:
-    around = [node]
-    if node.type in _COMMAND_NODES and node.parent is not None and node.parent.type == "redirected_statement":
-        around.append(node.parent)
-    return [child for outer in around for child in outer.children if child.type == kind]
+    around, inner = [node], node
+    # The grammar puts a redirection around a list or pipeline; for a shell it is the last command's.
+    while node.type in _COMMAND_NODES and (outer := inner.parent) is not None:
+        if outer.type == "redirected_statement":
+            around.append(outer)
+        elif outer.type not in _SEQUENCES or outer.children[-1] != inner:
+            break
+        inner = outer
+    found = [child for outer in around for child in outer.children]
+    # Behind a here-document, it holds the redirection.
+    found += [child for here in found if here.type == "heredoc_redirect" for child in here.children]
+    return [child for child in found if child.type == kind]
 
 
 def parse_word(node: Node) -> Piece:
@@ -290,7 +303,7 @@ def _value(node: Node) -> Piece:
             return Piece(_ansi(raw[2:-1]))
         case "string" | "translated_string" | "concatenation" | "command_name":
             pieces = [_value(child) for child in node.children if child.type not in ('"', "$")]
-            text = "".join(piece.text for piece in pieces)
+            text = "".join(_with_line_ends(node) if node.type == "string" else [piece.text for piece in pieces])
             return Piece(text, all(piece.known for piece in pieces), any(piece.loose for piece in pieces))
         case "export" | "declare" | "typeset" | "readonly" | "local" | "unset" | "unsetenv":
             return Piece(raw)
@@ -302,6 +315,15 @@ def _value(node: Node) -> Piece:
             return Piece(printed)
         case _:
             return Piece(UNKNOWN, False)
+
+
+def _with_line_ends(string: Node) -> Iterator[str]:
+    """Yield the texts of a string's pieces, and the line ends that the grammar leaves out between them."""
+    whole, end = string.text or b"", string.start_byte
+    for child in string.children:
+        yield whole[end - string.start_byte : child.start_byte - string.start_byte].decode("utf-8", "replace")
+        yield _value(child).text if child.type != '"' else ""
+        end = child.end_byte
 
 
 def _fed(node: Node) -> str:

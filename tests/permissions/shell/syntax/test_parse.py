@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.permissions.shell.syntax.parse import PLACE, contents, parse
+from agentcli.permissions.shell.syntax.parse import PLACE, UNKNOWN, contents, parse
 from agentcli.permissions.shell.syntax.strict import NotPlain, read_plain
 from tests.permissions.corpus import commands
 from tests.tables import each_row
@@ -150,6 +150,26 @@ def test_redirections_are_found_wherever_they_stand() -> None:
     parts = parse("a > b; > c; d 2>> e < f; { g; } > h; (i) >| j").parts
     assert {piece.text for part in parts for piece in part.writes} == {"b", "c", "e", "h", "j"}
     assert {piece.text for part in parts for piece in part.reads} == {"f"}
+
+
+@each_row(
+    ("line", "writes"),
+    [
+        ("cd a && ls > ../x", [[], ["../x"]]),
+        ("a && b | c > x", [[], [], ["x"]]),
+        ("a > x && b && c > y", [["x"], [], ["y"]]),
+        ("cat <<E > x\ntext\nE", [["x"]]),
+        ("cd a && cat <<E > x\ntext\nE", [[], ["x"]]),
+        ("a > x <<E && b > y\ntext\nE", [["x"], ["y"]]),
+    ],
+)
+def test_a_redirection_belongs_to_its_own_command(line: str, writes: list[list[str]]) -> None:
+    assert [[piece.text for piece in part.writes] for part in parse(line).parts] == writes
+
+
+def test_the_lines_of_a_quoted_text_stay_apart() -> None:
+    (part,) = parse('bash -c "echo a\n\nrm $X\nb\n"').parts
+    assert part.words[-1].text == f"echo a\n\nrm {UNKNOWN}\nb\n"
 
 
 def test_the_commands_of_a_word_are_found_in_the_same_order_in_every_process() -> None:
