@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from codecs import getincrementaldecoder
 from collections.abc import Iterator, Mapping
 from dataclasses import field
+from threading import Lock
 from typing import Any, Literal, TypeVar
 
 from agentcli.core.dataclass import dataclass, replace
@@ -156,43 +156,54 @@ Part = Text | Thinking | Image | File | ToolCall
 
 
 class Pieces:
-    """Text that arrives in pieces, in one buffer, which its holders share.
+    """Text that arrives in pieces, which its holders share.
 
-    Each piece as an object would take fifty bytes more, and the process would keep their memory.
+    The newest are in a buffer: each as an object would take fifty bytes more. A full buffer is appended to the text in
+    place, so that the text is in memory once.
     """
 
-    __slots__ = ("_data",)
+    __slots__ = ("_buffer", "_joined")
 
     def __init__(self, text: str = "") -> None:
-        self._data = bytearray()
+        self._joined = ""
+        self._buffer = bytearray()
         self.append(text)
 
     def __bool__(self) -> bool:
-        return bool(self._data)
+        return bool(self._buffer or self._joined)
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the text so far in slices, also in another thread: at once, it would be a second copy."""
-        decoder = getincrementaldecoder("utf-8")("surrogatepass")
-        size = len(self._data)
-        for start in range(0, size, _SLICE):
-            yield decoder.decode(self._data[start : min(start + _SLICE, size)])
+        """Yield the text so far in slices, also in another thread."""
+        with _JOINING:
+            size, buffer = len(self._joined), self._buffer[:]
+        for start in range(0, size, _BUFFER):
+            with _JOINING:  # not held from slice to slice: the text could not be extended in place
+                piece = self._joined[start : min(start + _BUFFER, size)]
+            yield piece
+        if buffer:
+            yield buffer.decode("utf-8", "surrogatepass")
 
     def append(self, text: str) -> None:
         """Add a piece."""
-        self._data += text.encode("utf-8", "surrogatepass")
-
-    def take(self) -> str:
-        """Return the text, and drop it here, so that it is in memory once."""
-        text, self._data = self.text(), bytearray()
-        return text
+        self._buffer += text.encode("utf-8", "surrogatepass")
+        if len(self._buffer) > _BUFFER and len(self._buffer) > len(self._joined) // _SHARE:
+            self.text()
 
     def text(self) -> str:
         """Return the text so far."""
-        return self._data.decode("utf-8", "surrogatepass")
+        if self._buffer:
+            with _JOINING:
+                text, self._joined = self._joined, ""  # a string that nobody else holds is extended in place
+                text += self._buffer.decode("utf-8", "surrogatepass")
+                self._joined, self._buffer = text, bytearray()
+        return self._joined
 
 
-_SLICE = 1 << 16
-"""Bytes of a text that are decoded at once."""
+_BUFFER = 1 << 16
+"""Bytes from which a buffer is full."""
+_SHARE = 16
+"""The part of its text from which a buffer is full. If the system has to move a long text, it moves it rarely."""
+_JOINING = Lock()
 
 
 class UnfinishedText(tuple[Pieces, ...]):

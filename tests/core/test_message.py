@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+import tracemalloc
+
+import pytest
+
 from agentcli.core.message import (
     TYPED,
     Image,
     Message,
     Part,
+    Pieces,
     Status,
     Text,
     Thinking,
@@ -112,3 +117,30 @@ def test_usage_is_added_and_taken_away_count_by_count() -> None:
 
 def test_a_reminder_is_text_of_ours() -> None:
     assert reminder("x") == Text("x", True, "reminder")
+
+
+@pytest.mark.parametrize("piece", ["a piece of a reply\n", "слова\n", "ü", "😀 and \ud83d", ""])
+def test_pieces_are_the_text_at_any_time(piece: str) -> None:
+    pieces = Pieces()
+    assert (bool(pieces), pieces.text(), [*pieces]) == (False, "", [])
+    for count in range(1, 20_001):
+        pieces.append(piece)
+        if count % 4_999 == 0:
+            assert "".join(pieces) == piece * count
+            assert count % 2 or pieces.text() == piece * count
+    assert "".join(pieces) == pieces.text() == piece * 20_000
+    assert bool(pieces) is bool(piece)
+    assert max(map(len, pieces), default=0) < 100_000
+
+
+def test_a_text_of_many_pieces_is_in_memory_once_until_it_is_whole() -> None:
+    piece, count = "forty characters of a piece, with an e\n\n", 50_000
+    tracemalloc.start()
+    pieces = Pieces()
+    for _ in range(count):
+        pieces.append(piece)
+    whole = pieces.text()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.3 * len(whole)
+    assert pieces.text() is whole

@@ -330,5 +330,5 @@ def _call(block: Json, pieces: Pieces) -> ToolCall | None:
     from agentcli.providers.arguments import call_of
 
     extra = {name: block[name] for name in _CALL_FIELDS if block.get(name) and block[name] != _DIRECT}
-    whole = pieces.take() or json.dumps(block.get("input") or {})
+    whole = pieces.text() or json.dumps(block.get("input") or {})
     return call_of(block["id"], block["name"], whole, {KIND: extra} if extra else None)

@@ -256,7 +256,7 @@ class Reply:
         """Return the call; None without a name."""
         meta = {KIND: {"extra": sendable_json(call.extra)}} if call.extra else None
         ended = STOPS.get(self._finish) == "tool_use"
-        return call_of(call.call_id, call.name, call.pieces.take(), meta, ended=ended)
+        return call_of(call.call_id, call.name, call.pieces.text(), meta, ended=ended)
 
     def _again(self, part: ToolCall) -> bool:
         made = next(each for each in self._calls if each.call_id == part.call_id)
