@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentcli.core.codec.encode import encode, readable
+from agentcli.core.codec.encode import encoded, readable
 from agentcli.core.errors import StoreError
 from agentcli.core.history import History, NeedsReplay, evolve, fold
 from agentcli.core.journal import Predecessor
@@ -116,7 +116,7 @@ class Session:
         if isinstance(body, Undo):
             body = _paid(body, self._info.records + 1, self.history, self._tail)
         record = Record(self._info.records + 1, new_id(), stamp(), self._info.head, readable(body))
-        data = encode(record)
+        data = encoded(record)
         # Memory has the whole record before the disk is tried: after any interruption, it is written later.
         writer.add(record, data)
         self._changed = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from hashlib import sha256
 from io import BytesIO
 from itertools import chain
 from typing import Any
@@ -58,12 +59,14 @@ from agentcli.core.record import (
 
 __all__ = [
     "Damaged",
+    "LongLine",
     "body_from_json",
     "body_to_json",
     "decode",
     "dump_line",
     "dumps",
     "encode",
+    "encoded",
     "is_long",
     "is_long_part",
     "json_texts",
@@ -154,8 +157,34 @@ def json_texts(value: Any, encoded: Callable[[Any], str] = _to_text) -> Iterator
             yield encoded(value)
 
 
+class LongLine:
+    """A line of JSON with a long text, in pieces, which each reader makes anew. Whole, it would be a copy of the text."""
+
+    def __init__(self, value: Json) -> None:
+        """Encode the value once. Raises TypeError, ValueError or RecursionError for what JSON cannot express."""
+        self._value = value
+        whole, self.brackets = sha256(), 0
+        for piece in self:
+            whole.update(piece)
+            self.brackets += _brackets(piece)
+        self.digest = whole.hexdigest()
+
+    def __iter__(self) -> Iterator[bytes]:
+        return line_pieces(self._value)
+
+    def __bytes__(self) -> bytes:
+        buffer = BytesIO()  # whose content no second copy precedes
+        buffer.writelines(self)
+        return buffer.getvalue()
+
+
 def encode(record: Record) -> bytes:
     """Return the bytes of a record file."""
+    return bytes(encoded(record))
+
+
+def encoded(record: Record) -> bytes | LongLine:
+    """Return the bytes of a record file, in pieces if they are many."""
     head: Json = {
         "schema": SCHEMA,
         "seq": record.seq,
@@ -277,21 +306,18 @@ def is_long_part(part: Part | ToolResult, longest: int = LONG) -> bool:
     return len(text) > longest
 
 
-def _written(raw: Json, in_pieces: bool = False) -> bytes:
+def _written(raw: Json, in_pieces: bool = False) -> bytes | LongLine:
     """Return a record as a line. Values of extensions that JSON cannot express are written as text."""
     try:
-        line = _gathered(raw) if in_pieces else dump_line(raw)
+        line = LongLine(raw) if in_pieces else dump_line(raw)
     except (TypeError, ValueError, RecursionError):
         return dump_line(_plain(raw, DEEPEST))
-    may_be_deep = line.count(b"{") + line.count(b"[") > DEEPEST
+    may_be_deep = (line.brackets if isinstance(line, LongLine) else _brackets(line)) > DEEPEST
     return dump_line(_plain(raw, DEEPEST)) if may_be_deep and is_deeper(raw, DEEPEST) else line
 
 
-def _gathered(raw: Json) -> bytes:
-    """Return the pieces of a line in one, which no second copy precedes: a buffer's content is the bytes themselves."""
-    buffer = BytesIO()
-    buffer.writelines(line_pieces(raw))
-    return buffer.getvalue()
+def _brackets(line: bytes) -> int:
+    return line.count(b"{") + line.count(b"[")
 
 
 def _plain(value: Any, levels: int) -> Any:

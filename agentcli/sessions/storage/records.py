@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from agentcli.core.codec.encode import Damaged, decode
+from agentcli.core.codec.encode import Damaged, LongLine, decode
 from agentcli.core.dataclass import dataclass
 from agentcli.core.record import KINDS, Compaction, Record, Undo
 
@@ -60,9 +60,9 @@ def number_in(name: str) -> int | None:
     return int(head) if dash and head.isascii() and head.isdigit() and rest.endswith(".json") else None
 
 
-def digest(data: bytes) -> str:
+def digest(data: bytes | LongLine) -> str:
     """Return the SHA-256 of a record file; the following record has it as `prev`."""
-    return hashlib.sha256(data).hexdigest()
+    return data.digest if isinstance(data, LongLine) else hashlib.sha256(data).hexdigest()
 
 
 @dataclass(slots=True)

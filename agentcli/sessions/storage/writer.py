@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 
-from agentcli.core.codec.encode import line_pieces, part_from_json, part_to_json
+from agentcli.core.codec.encode import LongLine, line_pieces, part_from_json, part_to_json
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import SessionBusy
 from agentcli.core.message import Part, UnfinishedText
@@ -273,7 +273,7 @@ class Writer:
         self._on_created = on_created
         self.outputs = Outputs(folder / "outputs", disk)
         self._exists = self._records.is_dir()
-        self._waiting: deque[tuple[Record, bytes]] = deque()
+        self._waiting: deque[tuple[Record, bytes | LongLine]] = deque()
         self._trouble = ""
         self._news = ""
         self._released = False
@@ -290,7 +290,7 @@ class Writer:
         """True once the session has a folder."""
         return self._exists
 
-    def add(self, record: Record, data: bytes) -> None:
+    def add(self, record: Record, data: bytes | LongLine) -> None:
         """Remember a record; `save` writes it."""
         with self._guard:
             self._waiting.append((record, data))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import tracemalloc
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
@@ -15,10 +17,12 @@ from hypothesis import strategies as st
 from agentcli.core.codec.encode import (
     LONG,
     Damaged,
+    LongLine,
     decode,
     dump_line,
     dumps,
     encode,
+    encoded,
     line_pieces,
     loads,
     part_from_json,
@@ -253,6 +257,21 @@ def test_an_unfinished_text_is_written_as_one_and_any_value_in_short_pieces() ->
     pieces = list(line_pieces(value))
     assert json.loads(b"".join(pieces)) == {**value, "text": "one two" + "x" * 200_000}
     assert max(map(len, pieces)) < 140_000
+
+
+def test_a_long_record_is_encoded_in_pieces_that_are_the_line_and_take_no_copy_of_its_text() -> None:
+    text = "forty characters of a piece, with an ü\n\n" * 50_000
+    record = Record(1, "i", "t", "p", Message("assistant", (Text("Hm."), ToolCall("c", "write", {"content": text}))))
+    line = encoded(record)
+    assert isinstance(line, LongLine)
+    assert b"".join(line) == bytes(line) == encode(record) == dump_line(json.loads(bytes(line)))
+    assert line.digest == sha256(encode(record)).hexdigest()
+    assert decode(bytes(line)) == record
+    tracemalloc.start()
+    assert sum(map(len, encoded(record))) > len(text)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < len(text) / 2
 
 
 def test_a_compaction_carries_the_whole_state_and_the_summary_of_a_provider() -> None:
