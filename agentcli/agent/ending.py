@@ -173,7 +173,7 @@ def undone(
     `tools` are the names of all tools.
     """
     done = deeds.changed if alone else deeds.acted
-    if text.rstrip().endswith(ENDS) and _writes_call(text, task, tools):
+    if text[-_REPORT:].rstrip().endswith(ENDS) and _writes_call(text, task, tools):
         yield _WRITTEN_CALL
     elif re.fullmatch(_LONE_COMMAND, text):
         yield _LONE

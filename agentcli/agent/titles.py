@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -50,7 +51,7 @@ class TitleWriter:
 def wanted(history: History) -> bool:
     """Return True if a prompt was answered and the session has no title or name yet."""
     last = history.entries[-1].body if history.entries else None
-    answered = isinstance(last, Message) and last.role == "assistant" and not last.calls and bool(last.text.strip())
+    answered = isinstance(last, Message) and last.role == "assistant" and not last.calls and _speaks(last)
     return answered and not history.title and not history.name
 
 
@@ -84,7 +85,12 @@ def cleaned(text: str) -> str:
 
 
 def _beginning(history: History) -> str:
-    messages = [entry.body for entry in history.entries if isinstance(entry.body, Message) and entry.body.text.strip()]
+    messages = [entry.body for entry in history.entries if isinstance(entry.body, Message) and _speaks(entry.body)]
     asked = next((message.text for message in messages if message.role == "user"), "")
     answer = next((message.text for message in reversed(messages) if message.role == "assistant"), "")
     return f"<asked>\n{asked[:SHOWN]}\n</asked>\n<answered>\n{answer[-SHOWN:]}\n</answered>\nThe title:"
+
+
+def _speaks(message: Message) -> bool:
+    """Return True if a message has words. Its text is not stripped: a long one would be copied."""
+    return re.search(r"\S", message.text) is not None
