@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from agentcli.core.dataclass import replace
 from agentcli.core.message import ToolResult
@@ -35,18 +36,17 @@ def called(piece: Called, width: int, look: Look, markdown: Markdown, whole: boo
     above = [""] if piece.gap else []
     change = result.metadata.get("diff")
     if isinstance(change, str) and change:
-        rows = diff.lines(change, width - 2, theme, named=piece.title) if whole or not piece.displayed else []
-        limit = len(rows) if whole else look.diff_lines
+        changed = diff.rows(change, width - 2, theme, named=piece.title) if whole or not piece.displayed else ()
         found = [theme.paint("warn", row) for line in piece.findings for row in wrap(line, width - 2)]
-        few = _fold(_indented(found), len(found) if whole else look.output_lines, width, theme)
-        return [*above, head, *_fold(_indented(rows), limit, width, theme), *few]
+        few = _first(_indented(found), None if whole else look.output_lines, width, theme)
+        return [*above, head, *_first(_indented(changed), None if whole else look.diff_lines, width, theme), *few]
     rows = _output(result, width, look, markdown, whole or piece.answered)
     if piece.answered or (result.name in look.for_people and not result.failed):
         most = look.output_lines if piece.answered else look.diff_lines
-        return [*above, head, *_fold(_indented(rows), len(rows) if whole else most, width, theme)]
+        return [*above, head, *_first(_indented(rows), None if whole else most, width, theme)]
     limit = len(rows) if whole else _limit(piece, look)
     first = limit // HEAD_SHARE if result.failed else 0
-    return [*above, head, *_fold(_indented(rows), limit, width, theme, end=True, first=first)]
+    return [*above, head, *_fold([*_indented(rows)], limit, first, width, theme)]
 
 
 def _limit(piece: Called, look: Look) -> int:
@@ -127,20 +127,29 @@ _THINGS = {
 """What calls of a tool did, and to what."""
 
 
-def _indented(rows: Sequence[str]) -> list[str]:
-    return [f"  {row}" if row else "" for row in rows]
+def _indented(rows: Iterable[str]) -> Iterator[str]:
+    return (f"  {row}" if row else "" for row in rows)
 
 
-def _fold(rows: list[str], limit: int, width: int, theme: Theme, end: bool = False, first: int = 0) -> list[str]:
-    """Return the first rows, and a count of the rest.
+def _first(rows: Iterator[str], limit: int | None, width: int, theme: Theme) -> list[str]:
+    """Return the first rows, and a count of the rest, which are made one by one. Without a limit, return all."""
+    found, last = [*islice(rows, limit)], [*islice(rows, 1)]
+    rest = sum(1 for _ in rows)
+    return [*found, *([_left(f"{rest + 1} more", width, theme)] if rest else last)]
 
-    With `end`, for the output of commands, return `first` rows, the count, and the last rows.
-    """
+
+def _fold(rows: list[str], limit: int, first: int, width: int, theme: Theme) -> list[str]:
+    """Return of a command's output the `first` rows, a count, and the last rows."""
     if len(rows) <= limit + 1:
         return rows
-    rest = f"  … {len(rows) - limit} {'more' if first or not end else 'earlier'} lines"
-    mark = theme.paint("dim", clip(f"{rest} (Ctrl-O)" if _width(rest) + 9 <= width else rest, width))
-    return [*rows[:first], mark, *rows[first - limit :]] if end else [*rows[:limit], mark]
+    left = _left(f"{len(rows) - limit} {'more' if first else 'earlier'}", width, theme)
+    return [*rows[:first], left, *rows[first - limit :]]
+
+
+def _left(rest: str, width: int, theme: Theme) -> str:
+    """Return the line about rows that are left out."""
+    text = f"  … {rest} lines"
+    return theme.paint("dim", clip(f"{text} (Ctrl-O)" if _width(text) + 9 <= width else text, width))
 
 
 def brief(result: ToolResult, look: Look, shown: bool = False) -> str:

@@ -20,29 +20,42 @@ MARGIN = 8
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of the diff with its number, also as coloured runs."""
+    """A line of the diff with its number; its runs if it is coloured."""
 
     kind: Kind
     number: int
     text: str
-    runs: Row
+    runs: Sequence[Run] = ()
+
+    @property
+    def row(self) -> Row:
+        """The line as runs."""
+        return [*self.runs] or [Run(self.text)]
 
 
 def lines(diff: str, width: int, theme: Theme, named: str = "") -> list[str]:
-    """Return the lines of the diff with their line numbers; removed lines have their old number.
+    """Return the lines of the diff like `rows`, in a list."""
+    return list(rows(diff, width, theme, named))
+
+
+def rows(diff: str, width: int, theme: Theme, named: str = "") -> Iterator[str]:
+    """Yield the lines of the diff with their line numbers; removed lines have their old number.
 
     Long lines are wrapped, not truncated, because the diff may await approval. A file that `named` ends with is not
     repeated.
     """
-    return list(_numbered(safe(diff), max(width - MARGIN, 8), theme, named))
+    return _numbered(safe(diff), max(width - MARGIN, 8), theme, named)
 
 
 def _numbered(diff: str, columns: int, theme: Theme, named: str) -> Iterator[str]:
     removed: list[_Line] = []
     added: list[_Line] = []
     for line in _coloured(diff, theme, named):
-        if line.kind == "+":
+        if line.kind == "+" and removed:
             added.append(line)
+            continue
+        if line.kind == "+":  # without a pair, it waits for no other line
+            yield from _rows(line, columns, (0, 0), theme)
             continue
         if line.kind == "-" and not added:
             removed.append(line)
@@ -53,7 +66,7 @@ def _numbered(diff: str, columns: int, theme: Theme, named: str) -> Iterator[str
             case "-":
                 removed.append(line)
             case " ":
-                for n, row in enumerate(_chopped(line.runs, columns)):
+                for n, row in enumerate(_chopped(line.row, columns)):
                     margin = theme.paint("dim", f"{line.number:>5}" if n == 0 else "     ")
                     yield f"{margin}   {written(row)}" if any(run.text.strip() for run in row) else margin
             case "gap":
@@ -72,19 +85,22 @@ def _coloured(diff: str, theme: Theme, named: str) -> Iterator[_Line]:
     suffix = _suffix(named)
     for kind, number, text in parsed(diff):
         if kind in ("-", "+", " "):
-            text = expand(text)
-            hunk.append(_Line(kind, number, text, [Run(text)]))
+            line = _Line(kind, number, expand(text))
+            if theme.bands and suffix:
+                hunk.append(line)
+            else:
+                yield line
             continue
         yield from _highlighted(hunk, suffix, theme)
         hunk = []
         if kind == "file" and text:
             suffix = _suffix(text)
-        yield _Line(kind, number, text, [])
+        yield _Line(kind, number, text)
     yield from _highlighted(hunk, suffix, theme)
 
 
 def _highlighted(hunk: Sequence[_Line], suffix: str, theme: Theme) -> Sequence[_Line]:
-    if not theme.bands or not suffix:
+    if not hunk:
         return hunk
     found = list(hunk)
     for side in ("-", "+"):
@@ -129,10 +145,11 @@ def _rows(line: _Line, columns: int, span: tuple[int, int], theme: Theme) -> Ite
     changed: Role = "changed" if not theme.bands else "added changed" if role == "added" else "removed changed"
     sgr, start, end = theme.sgr(role), *span
     # A background band keeps the colours of the code; without a band the whole line is coloured.
+    whole = line.row
     runs = [
-        *cut(line.runs, 0, start),
-        *(run.also(theme.sgr(changed)) for run in cut(line.runs, start, end)),
-        *cut(line.runs, end, len(line.text)),
+        *cut(whole, 0, start),
+        *(run.also(theme.sgr(changed)) for run in cut(whole, start, end)),
+        *cut(whole, end, len(line.text)),
     ]
     for n, row in enumerate(_chopped(runs, columns)):
         margin = f"{line.number:>5} {line.kind} " if n == 0 else " " * MARGIN

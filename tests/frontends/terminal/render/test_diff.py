@@ -1,14 +1,19 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 from difflib import unified_diff
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentcli.core.message import ToolResult
+from agentcli.frontends.terminal.render.calls import called
 from agentcli.frontends.terminal.render.diff import lines
-from agentcli.frontends.terminal.style import DARK, MUTE, TRUE_DARK
+from agentcli.frontends.terminal.render.pieces import Called
+from agentcli.frontends.terminal.render.scrollback import as_it_is
+from agentcli.frontends.terminal.style import DARK, MUTE, TRUE_DARK, Look
 from agentcli.system.cells import ESCAPE, width
 
 
@@ -79,3 +84,17 @@ def test_with_true_colours_a_line_is_a_band_in_which_its_code_keeps_its_colours(
     assert f"\x1b[{TRUE_DARK.sgr('removed')}m    2 - x = " in before
     assert re.search(f"{TRUE_DARK.sgr('added changed')};[0-9]+m0", after)
     assert "# old" in after
+
+
+@pytest.mark.parametrize("count", [59, 60, 61, 62, 5_000])
+def test_a_long_diff_is_cut_and_its_other_lines_are_made_one_by_one(count: int) -> None:
+    added = "".join(f"+line {n} of a file, as long as most lines of code\n" for n in range(count))
+    change = f"--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1,{count} @@\n{added}"
+    piece = Called("Write a.txt", ToolResult("c", "write", "success", "Created a.txt.", metadata={"diff": change}))
+    tracemalloc.start()
+    _, *rows = called(piece, 80, Look(MUTE), as_it_is)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(rows) == min(count, 61)
+    assert (f"… {count - 60} more lines" in rows[-1]) == (count > 61)
+    assert peak < 6 * len(change) + 200_000
