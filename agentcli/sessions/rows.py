@@ -12,10 +12,9 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from agentcli.core.codec.fields import amount, table, text, whole
-from agentcli.core.dataclass import dataclass
 from agentcli.sessions.info import SessionInfo
 from agentcli.sessions.storage.records import digest, read_file
 from agentcli.sessions.summaries import glance, subfolders
@@ -28,8 +27,7 @@ _MANY = 32
 _SETTLED = 2 * 10**9  # nanoseconds within which file times do not show a second change, on the coarsest file systems
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """What a table of sessions shows of one."""
 
     id: str
@@ -50,7 +48,7 @@ def rows_in(project: str) -> list[Row]:
     kept, new = dict[str, Sequence[Any]](), dict[str, Sequence[Any]]()
     id, settled = os.path.basename(project), time.time_ns() - _SETTLED
     for folder in subfolders(project):
-        name = os.path.basename(folder)
+        name = folder.rpartition(os.sep)[2]
         times, entry = _times(folder), known.pop(name, None)
         if entry is not None and entry[:2] == times:
             rows.append(Row(name, id, *entry[2:]))
@@ -68,9 +66,10 @@ def rows_in(project: str) -> list[Row]:
 def _times(folder: str) -> list[int]:
     """Return the modification times that change with a session's row, in nanoseconds; zeros if there are none."""
     try:
-        return [os.stat(f"{folder}{os.sep}{name}").st_mtime_ns for name in ("session.json", "records")]
+        files = os.stat(f"{folder}{os.sep}session.json"), os.stat(f"{folder}{os.sep}records")
     except OSError:
         return [0, 0]
+    return [files[0].st_mtime_ns, files[1].st_mtime_ns]
 
 
 def _index(project: str) -> Mapping[str, Sequence[Any]]:
@@ -93,7 +92,7 @@ def _save_index(project: str, entries: Mapping[str, Sequence[Any]]) -> None:
 
 def _hash(table: bytes) -> bytes:
     """Return the hash of rows and their fields: those of a version with other fields do not match."""
-    return digest(repr(Row.__slots__).encode() + table).encode()
+    return digest(repr(Row._fields).encode() + table).encode()
 
 
 def row_of(info: SessionInfo) -> Row:

@@ -27,7 +27,6 @@ from agentcli.sessions.info import (
     stamp,
 )
 from agentcli.sessions.project import PROJECT, Project, find_project, project_id, remember_later, top_for
-from agentcli.sessions.session import Session
 from agentcli.sessions.storage.records import Through
 from agentcli.sessions.storage.writer import INTERVAL, Lock, Writer, is_locked
 from agentcli.sessions.summaries import fitting, glance, newest, order, subfolders, the_one
@@ -42,6 +41,7 @@ if TYPE_CHECKING:  # needed by few commands, which import it
     from agentcli.sessions.checkpoints.checkpoints import Checkpoints
     from agentcli.sessions.checkpoints.file_states import Listing
     from agentcli.sessions.rows import Row
+    from agentcli.sessions.session import Session
     from agentcli.sessions.settings import CheckpointLimits
     from agentcli.sessions.trash import Trash
 
@@ -91,6 +91,8 @@ class Store:
 
         `session_id` is an external id. Raises InputError if it is not valid, or if another session has it.
         """
+        from agentcli.sessions.session import Session
+
         if session_id and any(self._fitting(checked_id(session_id), None, whole=True)):
             raise InputError(f"There is a session {session_id} already. `agentcli resume {session_id}` continues it.")
         here = str(Path(os.path.realpath(directory)))
@@ -267,6 +269,8 @@ class Store:
 
     def reader(self, info: SessionInfo) -> Session:
         """Return a session for reading only, as far as its summary knows it. Nothing is read or repaired before."""
+        from agentcli.sessions.session import Session
+
         return Session(self.folder(info), info, self._disk, None)
 
     def rename(self, info: SessionInfo, name: str, project: Projects = None, *, through: Through = iter) -> SessionInfo:

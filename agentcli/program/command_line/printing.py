@@ -179,9 +179,13 @@ def print_help(text: str) -> None:
 
 def _cells(values: Sequence[Any]) -> Sequence[str]:
     """Return the values of a column as text, safe for one line."""
-    if {*map(type, values)} == {str} and (joined := "".join(values)).isascii() and joined.isprintable():
-        return values  # as most columns: one look at all is faster than one at each
-    return [*map(_cell, values)]
+    match [*{*map(type, values)}]:  # one look at a column is faster than one at each value
+        case [kind] if kind is str and (joined := "".join(values)).isascii() and joined.isprintable():
+            return values
+        case [kind] if kind in (int, float):
+            return [*map(("{:,}" if kind is int else "{:,.4f}").format, values)]
+        case _:
+            return [*map(_cell, values)]
 
 
 def _cell(value: Any) -> str:
