@@ -591,7 +591,8 @@ def _meant(
         elif command.words[0] == "xargs" and not reading.why:
             files = fed_files(commands, number, folders, workspace)
             meant += [] if isinstance(files, str) else files
-        elif not workspace.masks and not reading.why and (found := found_by(command)) is not None:
-            files = files_found(found[0], folders, workspace)
+        elif command.words[0] == "find" and not workspace.masks and not reading.why:
+            found = found_by(command)
+            files = files_found(found[0], folders, workspace) if found is not None else ""
             meant += [] if isinstance(files, str) else files
     return tuple(meant)

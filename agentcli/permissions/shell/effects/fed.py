@@ -57,7 +57,7 @@ def found_by(command: Command) -> tuple[Command, list[Command]] | None:
     Return None if it has none, or one that is not complete. Only commands that print get a name within a word.
     """
     words = list(command.words)
-    if words[0] != "find" or "-exec" not in words:
+    if "-exec" not in words:
         return None
     kept, inner = list[str](), list[Command]()
     while words:

@@ -123,7 +123,7 @@ class Reader:
             return Reading(why)
         if name == "git":
             return _git(arguments, folders, self._workspace)
-        if (found_files := found_by(command)) is not None:
+        if name == "find" and (found_files := found_by(command)) is not None:
             return self._found(*found_files, folders)
         if name == "find" and arguments not in (["--version"], ["--help"]):
             found = find_reads(arguments)
