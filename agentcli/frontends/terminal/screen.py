@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from agentcli.core.event import Event, TextDelta, ThinkingDelta
+from agentcli.core.message import Pieces
 from agentcli.core.sanitise import safe_line
 from agentcli.frontends.terminal.device import Device
 from agentcli.frontends.terminal.early import PLAIN_PASTE
@@ -60,7 +61,8 @@ class Screen:
         self._device = device
         self._kind: type[TextDelta] | type[ThinkingDelta] = TextDelta
         self._coming: list[str] = []
-        """Texts of the last events, all of this kind."""
+        """Texts of the last events, all of this kind and of one growing text."""
+        self._whole: Pieces | None = None
         self._size = 0
         self._unfinished: list[str] = []
         self._unfinished_for: Size | None = None
@@ -94,12 +96,15 @@ class Screen:
 
     def apply(self, event: Event) -> None:
         """Apply an event to the state; shown at the next tick."""
-        if not isinstance(event, self._kind) or self._size > COMING:
+        whole = event.whole if isinstance(event, TextDelta) else None
+        if not isinstance(event, self._kind) or whole is not self._whole:
             self._settle()
         if isinstance(event, TextDelta | ThinkingDelta):
-            self._kind = type(event)
+            self._kind, self._whole = type(event), whole
             self._coming.append(event.text)
             self._size += len(event.text)
+            if self._size > COMING:
+                self._settle()
         else:
             self.state = update(self.state, event, time.monotonic())
             self._stale = True
@@ -294,7 +299,8 @@ class Screen:
 
     def _settle(self) -> None:
         if self._coming:
-            event = self._kind("".join(self._coming))
+            text = "".join(self._coming)
+            event = TextDelta(text, self._whole) if self._kind is TextDelta else ThinkingDelta(text)
             self._coming, self._size = [], 0
             self.state = update(self.state, event, time.monotonic())
 

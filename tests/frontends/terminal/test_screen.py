@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import tracemalloc
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from agentcli.core.event import TextDelta, Warned
+from agentcli.core.message import Pieces
 from agentcli.frontends.terminal.dialogs.dialogs import Dialog
 from agentcli.frontends.terminal.input.attachments import Pastes
 from agentcli.frontends.terminal.paint import Painter
@@ -92,6 +94,34 @@ def test_a_reply_that_comes_faster_than_it_is_printed_waits_as_text_and_is_print
     found = [int(number) for number in re.findall(r"paragraph (\d+),", written)]
     assert found == list(range(4_000))
     assert written.index("beware") > written.index("paragraph 3999,")
+
+
+@pytest.mark.parametrize("escape", ["", "\x1b[31m"])
+def test_a_reply_that_waits_is_a_part_of_the_text_that_it_shares(escape: str) -> None:
+    async def run() -> tuple[str, float]:
+        device: Any = ShrinkingDevice(1_000_000)
+        screen = Screen(device, Look(PLAIN))
+        screen.here.clear()
+        tracemalloc.start()
+        size, wholes = 0, (Pieces(), Pieces())
+        for reply, whole in enumerate(wholes):
+            for n in range(5_000):
+                piece = f"{escape}paragraph {n}, in reply {reply}, which is not as short as others are.\n\n"
+                whole.append(piece)
+                size += len(piece)
+                screen.apply(TextDelta(piece, whole))
+            whole.append("This is not shown yet.")
+        held = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        screen.here.set()
+        screen.flush()
+        return "".join(device.written), held / size
+
+    written, held = asyncio.run(run())
+    found = [(int(reply), int(number)) for number, reply in re.findall(r"paragraph (\d+), in reply (\d),", written)]
+    assert found == [(reply, n) for reply in range(2) for n in range(5_000)]
+    assert "not shown" not in written
+    assert (held < 1.6) == (not escape), held
 
 
 PUSHED, RESTORED = "\x1b[22;2t", "\x1b[23;2t"

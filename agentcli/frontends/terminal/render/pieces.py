@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.mcp_servers import is_answer
-from agentcli.core.message import FINDINGS, ToolResult
+from agentcli.core.message import FINDINGS, Pieces, ToolResult
 from agentcli.core.record import TodoItem
 from agentcli.core.sanitise import safe
 from agentcli.frontends.run.findings import Finding
@@ -43,26 +43,49 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """The part of a text from `start` to `end`. What waits of a reply is in memory once, in the whole reply."""
+
+    whole: Pieces
+    start: int
+    end: int
+
+    @classmethod
+    def of(cls, text: str, whole: Pieces | None) -> Span:
+        """Return the end of a whole text, if it is this one, else a text of its own."""
+        if whole is None or not whole.text().endswith(text):
+            whole = Pieces(text)
+        size = len(whole.text())
+        return cls(whole, size - len(text), size)
+
+
+@dataclass(frozen=True, slots=True)
 class Backlog:
     """Text of the model's answer that waits to be printed: its blocks would need several times its memory.
 
-    `begun` is the open part before the text that is left, `end` the one after it. `read` counts the characters of the
-    first text that are done.
+    `begun` is the open part before the text that is left, `end` the one after it.
     """
 
-    texts: tuple[str, ...]
+    spans: tuple[Span, ...]
     begun: Blocks
     end: Blocks
-    read: int = 0
 
     def next(self) -> tuple[Reply | Backlog, ...]:
         """Return its next blocks, and the rest of it."""
-        begun, blocks = self.begun.feed(self.texts[0][self.read : self.read + SLICE])
-        read, texts = self.read + SLICE, self.texts
-        if read >= len(texts[0]):
-            read, texts = 0, texts[1:]
+        first, *spans = self.spans
+        read = min(first.start + SLICE, first.end)
+        begun, blocks = self.begun.feed(first.whole.text()[first.start : read])
+        if read < first.end:
+            spans.insert(0, replace(first, start=read))
         replies = tuple(map(Reply, blocks))
-        return (*replies, Backlog(texts, begun, self.end, read)) if texts else replies
+        return (*replies, Backlog(tuple(spans), begun, self.end)) if spans else replies
+
+    def longer(self, more: Span, end: Blocks) -> Backlog:
+        """Return it with more text, and the open part after that."""
+        *spans, last = self.spans
+        follows = more.whole is last.whole and more.start == last.end
+        spans += [replace(last, end=more.end)] if follows else [last, more]
+        return replace(self, spans=tuple(spans), end=end)
 
 
 SLICE = 4_000

@@ -9,7 +9,7 @@ from typing import assert_never
 from agentcli.core import event as happened
 from agentcli.core.dataclass import dataclass
 from agentcli.core.event import Event
-from agentcli.core.message import Message, ToolCall, ToolResult, Usage
+from agentcli.core.message import Message, Pieces, ToolCall, ToolResult, Usage
 from agentcli.core.record import Failure, Prune, Record, Todo, TodoItem
 from agentcli.core.sanitise import safe, safe_line
 from agentcli.core.text.words import plural
@@ -30,6 +30,7 @@ from agentcli.frontends.terminal.render.pieces import (
     Note,
     Piece,
     Reply,
+    Span,
     Thought,
     TodoList,
     Waiting,
@@ -105,8 +106,11 @@ class State:
         finished = (*self.settle().finished, *pieces)
         return replace(self, finished=finished, printed=type(pieces[-1]), reads=(), bodied=False)
 
-    def hear(self, text: str) -> State:
-        """Add text of the reply; if much waits to be printed, or much comes at once, without its finished blocks."""
+    def hear(self, text: str, whole: Pieces | None = None) -> State:
+        """Add text of the reply; if much waits to be printed, or much comes at once, without its finished blocks.
+
+        `whole` is the reply's text so far, if there is one.
+        """
         if len(self.finished) < MAX_BLOCKS and len(text) <= SLICE:
             reply, blocks = self.reply.feed(text)
             return replace(self.add(*map(Reply, blocks)), reply=reply)
@@ -116,11 +120,11 @@ class State:
             found = found or bool(blocks)
         last = self.finished[-1] if self.finished else None
         if isinstance(last, Backlog) and last.end is self.reply and not self.reads:
-            longer = replace(last, texts=(*last.texts, text), end=reply)
+            longer = last.longer(Span.of(text, whole), reply)
             return replace(self, finished=(*self.finished[:-1], longer), reply=reply)
         if not found:
             return replace(self, reply=reply)
-        waiting = self.add(Backlog((text,), self.reply, reply))
+        waiting = self.add(Backlog((Span.of(text, whole),), self.reply, reply))
         return replace(waiting, reply=reply, printed=Reply)
 
     def settle(self) -> State:
@@ -150,8 +154,8 @@ class State:
 def update(state: State, event: Event, now: float) -> State:
     """Return the state after an event at `now` (monotonic seconds)."""
     match event:
-        case happened.TextDelta(text):
-            return _hear(_end_thought(state, now), text)
+        case happened.TextDelta(text, whole):
+            return _hear(_end_thought(state, now), text, whole)
         case happened.ThinkingDelta(text):
             # A provider may send the summary of a long thought at its end: it began with the request.
             since = state.thinking_since if state.thought else min(now, state.asked_at or now)
@@ -333,8 +337,8 @@ def _answered(state: State, result: ToolResult) -> State:
     )
 
 
-def _hear(state: State, text: str) -> State:
-    return _count(replace(state.hear(safe(text)), spoke=True, writing=""), len(text))
+def _hear(state: State, text: str, whole: Pieces | None = None) -> State:
+    return _count(replace(state.hear(safe(text), whole), spoke=True, writing=""), len(text))
 
 
 def _end_thought(state: State, now: float) -> State:
