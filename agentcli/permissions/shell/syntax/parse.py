@@ -302,8 +302,8 @@ def _value(node: Node) -> Piece:
         case "ansi_c_string":
             return Piece(_ansi(raw[2:-1]))
         case "string" | "translated_string" | "concatenation" | "command_name":
-            pieces = [_value(child) for child in node.children if child.type not in ('"', "$")]
-            text = "".join(_with_line_ends(node) if node.type == "string" else [piece.text for piece in pieces])
+            pieces = list(_pieces(node))
+            text = "".join(piece.text for piece in pieces)
             return Piece(text, all(piece.known for piece in pieces), any(piece.loose for piece in pieces))
         case "export" | "declare" | "typeset" | "readonly" | "local" | "unset" | "unsetenv":
             return Piece(raw)
@@ -317,12 +317,14 @@ def _value(node: Node) -> Piece:
             return Piece(UNKNOWN, False)
 
 
-def _with_line_ends(string: Node) -> Iterator[str]:
-    """Yield the texts of a string's pieces, and the line ends that the grammar leaves out between them."""
-    whole, end = string.text or b"", string.start_byte
-    for child in string.children:
-        yield whole[end - string.start_byte : child.start_byte - string.start_byte].decode("utf-8", "replace")
-        yield _value(child).text if child.type != '"' else ""
+def _pieces(node: Node) -> Iterator[Piece]:
+    """Yield the values in a word, and in a string the line ends that the grammar leaves out."""
+    whole, end = node.text or b"", node.start_byte
+    for child in node.children:
+        if node.type == "string" and child.start_byte > end:
+            yield Piece(whole[end - node.start_byte : child.start_byte - node.start_byte].decode("utf-8", "replace"))
+        if child.type not in ('"', "$"):
+            yield _value(child)
         end = child.end_byte
 
 

@@ -170,6 +170,8 @@ def test_a_redirection_belongs_to_its_own_command(line: str, writes: list[list[s
 def test_the_lines_of_a_quoted_text_stay_apart() -> None:
     (part,) = parse('bash -c "echo a\n\nrm $X\nb\n"').parts
     assert part.words[-1].text == f"echo a\n\nrm {UNKNOWN}\nb\n"
+    (part,) = parse('grep "foo$" a.txt').parts
+    assert part.words[1].text == "foo"
 
 
 def test_the_commands_of_a_word_are_found_in_the_same_order_in_every_process() -> None:
