@@ -163,7 +163,7 @@ class Permissions:
     kept_hosts: Callable[[], Sequence[KeptHost]] = tuple
     """Returns the rules with which the person has let hosts through since the last call."""
     denied_hosts: Callable[[], Sequence[DeniedHost]] = tuple
-    """Returns the hosts that were denied since the last call, each once in a run. Leaves out those that a person refused."""
+    """Returns the hosts that were denied since the last call, each once in a run. Hosts that the person refused are left out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,7 @@ class NetworkGate:
         return [why for why in found if not why.startswith(DECLINED)]
 
     def denied(self) -> Sequence[DeniedHost]:
-        """Return the hosts that were denied since the last call, each once. Leave out those that the person refused."""
+        """Return the hosts that were denied since the last call, each once, without those that the person refused."""
         found = [*self._denied.values()][self._told :]
         self._told += len(found)
         return found

@@ -24,7 +24,7 @@ def about(name: str) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the named bench, or those of speed; return 1 if one failed, 2 for an unknown name."""
+    """Run the named bench, or those of speed. Return 1 if one failed, 2 for an unknown name."""
     if not arguments:
         return max([_run(name) for name in SPEED])
     name, *given = arguments

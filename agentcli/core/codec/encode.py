@@ -158,7 +158,7 @@ def json_texts(value: Any, encoded: Callable[[Any], str] = _to_text) -> Iterator
 
 
 class LongLine:
-    """A line of JSON with a long text, in pieces, which each reader makes anew. Whole, it would be a copy of the text."""
+    """A line of JSON with a long text. Each iteration encodes it again, in pieces: whole, it would be a copy of the text."""
 
     def __init__(self, value: Json) -> None:
         """Encode the value once. Raises TypeError, ValueError or RecursionError for what JSON cannot express."""

@@ -269,7 +269,7 @@ class _Search:
             self.left = 0
 
     def _again(self, start: _Place, before: _Walk, changed: Container[_Place]) -> _Walk:
-        """Go through the folders again, and read those that are new or have changed."""
+        """Search all folders again. Only new and changed ones are read from the disk."""
         places: dict[_Place, _Listed] = {}
         walk = _Walk(places)
         waiting = [start]

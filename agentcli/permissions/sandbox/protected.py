@@ -100,7 +100,7 @@ class Watched:
         return self.last
 
     def _search(self, changed: Container[str]) -> Found:
-        """Go through the folders again, and read those that are new or have changed."""
+        """Search all folders again. Only new and changed ones are read from the disk."""
         waiting, known = deque([str(self._root)]), dict[str, _Folder]()
         while waiting and len(known) < self._folders:
             path = waiting.popleft()
