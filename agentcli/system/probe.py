@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 
 _FRESH, _COARSE = 20_000_000, 2_000_000_000
 """Nanoseconds for which a folder's time does not reveal a further change.
@@ -42,6 +43,33 @@ def stamp_of(folder: str) -> Stamp | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino, status.st_ctime_ns
+
+
+def changed(top: str, stamps: Mapping[str, Stamp | None]) -> set[str]:
+    """Return the folders below `top` that have another stamp now, or none; a name begins at `top`, or with `/`."""
+    found: set[str] = set()
+    try:
+        start = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return set(stamps)
+    try:
+        for name, stamp in stamps.items():
+            try:
+                status = os.stat(name, dir_fd=start, follow_symlinks=False)
+            except OSError:
+                found.add(name)
+                continue
+            if stamp != (status.st_dev, status.st_ino, status.st_ctime_ns):
+                found.add(name)
+    finally:
+        os.close(start)
+    return found
+
+
+def name_below(top: str, path: str) -> str:
+    """Return a path as `changed` takes it: relative if it is in `top`, which is shorter to look up."""
+    inside = top.rstrip("/") + "/"
+    return path[len(inside) :] or "." if f"{path}/".startswith(inside) else path
 
 
 def is_settled(stamp: Stamp) -> bool:

@@ -39,6 +39,23 @@ def test_a_time_in_full_seconds_or_hundredths_may_hide_a_change_for_longer() -> 
     assert probe.is_settled((1, 2, (now - second) // second * second + 1))
 
 
+def test_folders_that_changed_are_told_by_their_names_from_the_first(tmp_path: Path) -> None:
+    for name in ("top/a/deep", "top/b", "other"):
+        (tmp_path / name).mkdir(parents=True)
+    top, folders = str(tmp_path / "top"), [str(tmp_path / name) for name in ("top", "top/a/deep", "top/b", "other")]
+    names = [probe.name_below(top, folder) for folder in folders]
+    assert names == [".", "a/deep", "b", folders[3]]
+    assert (probe.name_below("/", "/etc"), probe.name_below("/a", "/ab")) == ("etc", "/ab")
+    stamps = {name: probe.stamp_of(folder) for name, folder in zip(names, folders, strict=True)}
+    assert probe.changed(top, stamps) == set()
+    assert probe.changed(top, {**stamps, "b": None}) == {"b"}
+    (tmp_path / "top/a/deep").rmdir()
+    (tmp_path / "other/new").touch()
+    assert probe.changed(top, stamps) == {"a/deep", folders[3]}
+    (tmp_path / "top").rename(tmp_path / "moved")
+    assert probe.changed(top, stamps) == set(names)
+
+
 def test_files_folders_and_links_are_told_apart(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / "link").symlink_to(tmp_path)

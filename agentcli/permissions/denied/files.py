@@ -255,11 +255,7 @@ class _Search:
             self.folders.append(top)
             return
         before = _known.get(start, _NEW)
-        changed = {
-            place
-            for place, listed in before.places.items()
-            if listed.stamp is None or listed.stamp != probe.stamp_of(place[0])
-        }
+        changed = probe.changed(start[0], before.stamps)
         if before is _NEW or before.fleeting or changed:
             before = self._again(start, before, changed)
         self.files += before.files
@@ -268,7 +264,7 @@ class _Search:
         if len(self.files) + len(self.folders) > MOST:
             self.left = 0
 
-    def _again(self, start: _Place, before: _Walk, changed: Container[_Place]) -> _Walk:
+    def _again(self, start: _Place, before: _Walk, changed: Container[str]) -> _Walk:
         """Search all folders again. Only new and changed ones are read from the disk."""
         places: dict[_Place, _Listed] = {}
         walk = _Walk(places)
@@ -277,8 +273,10 @@ class _Search:
             place = waiting.pop()
             if place in places:
                 continue
-            listed = None if place in changed else before.places.get(place)
+            name = probe.name_below(start[0], place[0])
+            listed = None if name in changed else before.places.get(place)
             places[place] = listed = listed or _listed(place)
+            walk.stamps[name] = listed.stamp if walk.stamps.get(name, listed.stamp) == listed.stamp else None
             walk.entries += listed.entries
             waiting += listed.below
             for path, kind, after in listed.named:
@@ -325,6 +323,8 @@ class _Walk:
     """The folders that a search has visited from one on, and what it found."""
 
     places: Mapping[_Place, _Listed]
+    stamps: dict[str, probe.Stamp | None] = field(default_factory=dict)
+    """Those of the folders, by their names from the first."""
     files: list[Path] = field(default_factory=list)
     folders: list[Path] = field(default_factory=list)
     entries: int = 0

@@ -12,7 +12,15 @@ from pathlib import Path
 from agentcli.core.dataclass import dataclass
 from agentcli.core.tool import Boxed
 from agentcli.permissions.denied.files import NOTHING, Hidden
-from agentcli.permissions.paths import PRIVATE_IN_HOME, PROTECTED_FILES, Workspace, impossible, repositories, resolved
+from agentcli.permissions.paths import (
+    PRIVATE_IN_HOME,
+    PROTECTED_FILES,
+    Workspace,
+    below,
+    impossible,
+    repositories,
+    resolved,
+)
 from agentcli.permissions.sandbox.visible import visible
 from agentcli.system import probe
 
@@ -82,7 +90,7 @@ def proxy_settings(port: int) -> dict[str, str]:
 def fixed(hidden: Hidden, roots: Sequence[Path]) -> list[Path]:
     """Return the workspace's folders around hidden paths, outermost first: if they were moved, no rule would match."""
     around = {folder for path in hidden.paths for folder in path.parents}
-    return sorted(folder for folder in around if any(map(folder.is_relative_to, roots)))
+    return sorted(folder for folder in around if below(folder, roots))
 
 
 _GIT_FOLDERS = ("hooks", "info")
@@ -219,15 +227,22 @@ def complaints(boxed: Boxed) -> list[str]:
     return (done.stderr.strip() or "it let a command write outside").splitlines() if done.returncode else []
 
 
+_READS = ("--seccomp", "--block-fd")
+"""Options of bubblewrap before the number of a descriptor that it reads."""
+
+
 @contextmanager
 def startable(boxed: Boxed) -> Iterator[tuple[Sequence[str], Sequence[int]]]:
     """Yield an argv, and the descriptors to pass on to it, for `subprocess`."""
-    argv, descriptors = boxed.argv, []
+    argv, descriptors = [*boxed.argv], list[int]()
     try:
         for number, data in boxed.files.items():
             descriptors.append(os.memfd_create("agentcli"))
             os.write(descriptors[-1], data)
-            argv = ["/bin/sh", "-c", f'exec "$@" {number}<"$0"', f"/dev/fd/{descriptors[-1]}", *argv]
+            os.lseek(descriptors[-1], 0, os.SEEK_SET)
+            option = next(option for option in _READS if option in argv)
+            assert argv[argv.index(option) + 1] == str(number)
+            argv[argv.index(option) + 1] = str(descriptors[-1])
         yield argv, descriptors
     finally:
         for descriptor in descriptors:

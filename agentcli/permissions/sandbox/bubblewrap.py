@@ -6,6 +6,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from agentcli.core.tool import Boxed
@@ -30,11 +31,16 @@ _EMPTY = Path(__file__).with_name("empty.txt")
 
 def boxed(program: str, box: Box, argv: Sequence[str]) -> Boxed:
     """Return the command line that runs `argv` in the box."""
-    from agentcli.permissions.sandbox.launch import namespaced_program  # takes ctypes with it
-
     seen = [*_seen(box), *_limits(box), *_denied(box.denied)]
     inside = [program, *_namespaces(box), *seen, *_surroundings(box)]
-    return _started(inside, argv, namespaced_program(sockets=box.sockets))
+    return _started(inside, argv, _refused_calls(box.sockets))
+
+
+@cache
+def _refused_calls(sockets: bool) -> bytes:
+    from agentcli.permissions.sandbox.launch import namespaced_program  # takes ctypes with it
+
+    return namespaced_program(sockets=sockets)
 
 
 def _started(inside: Sequence[str], argv: Sequence[str], calls: bytes = b"") -> Boxed:
@@ -62,15 +68,13 @@ def closed(
 
     It has no network, devices, process list or writable folder. It fails on a machine whose calls cannot be filtered.
     """
-    from agentcli.permissions.sandbox.launch import namespaced_program  # takes ctypes with it
-
     alone = ("--unshare-user", "--unshare-all", "--disable-userns", "--cap-drop", "ALL", "--die-with-parent")
     seen = [word for path in _outermost(readable, ()) for word in _shown(path)]
     given = [word for name, value in env.items() for word in ("--setenv", name, value)]
     seen += [word for path in hidden for word in ("--tmpfs", str(path), "--remount-ro", str(path))]
     limits = ("--remount-ro", "/", "--chdir", "/", "--clearenv", *given, "--seccomp", str(_LAST))
     inside = [program, *alone, "--new-session", *seen, *limits, "--", *argv]
-    return Boxed(inside, {_LAST: namespaced_program(sockets=False)})
+    return Boxed(inside, {_LAST: _refused_calls(False)})
 
 
 def _denied(hidden: Hidden) -> Iterator[str]:
@@ -139,15 +143,16 @@ def _seen(box: Box) -> Iterator[str]:
 
 def _outermost(paths: Sequence[Path], homes: Sequence[Path]) -> Iterator[Path]:
     """Yield the paths that no other path's mount shows already; a home folder is mounted over its surroundings."""
-    bound: list[Path] = []
+    bound: list[str] = []
     for path in sorted(paths, key=lambda path: len(path.parts)):
         if path == _DEVICES:
             continue
-        around = [top for top in bound if below(path, (top,))]
+        text = f"{path}/"
+        around = [top for top in bound if text.startswith(top)]
         home = next((home for home in homes if below(path, (home,))), None) if around else None
         shown = [top for top in around if home is None or below(top, (home,))]
         if not shown or not below(resolved(path), shown):
-            bound.append(path)
+            bound.append(f"{str(path).rstrip('/')}/")
             yield path
 
 
@@ -170,8 +175,9 @@ def _limits(box: Box) -> Iterator[str]:
             yield from ("--bind", str(path), str(path))
     # Settings with a name are visible because of it, and stay: hidden paths are around them.
     shown = [path for path in box.readable if probe.is_file(path)]
+    seen = tuple(f"{str(path).rstrip('/')}/" for path in (*box.readable, *box.writable))
     for path in box.hidden:
-        if below(path, (*box.readable, *box.writable)) and path not in shown:
+        if f"{path}/".startswith(seen) and path not in shown:
             yield from _covered(path)
     for path in shown:
         if below(path, box.hidden):

@@ -88,15 +88,15 @@ class Watched:
     def __init__(self, root: Path, folders: int = FOLDERS, names: int = NAMES) -> None:
         self._root, self._folders, self._names = root, folders, names
         self._known: dict[str, _Folder] = {}
+        self._stamps: dict[str, probe.Stamp | None] = {}
         self.last: Found | None = None
         """Result of the last look."""
 
     def look(self) -> Found:
         """Return what is there now."""
-        known = self._known.items()
-        changed = {path for path, folder in known if folder.stamp is None or folder.stamp != probe.stamp_of(path)}
+        changed = probe.changed(str(self._root), self._stamps)
         if self.last is None or changed:
-            self.last = self._search(changed)
+            self.last = self._search({str(self._root / name) for name in changed})
         return self.last
 
     def _search(self, changed: Container[str]) -> Found:
@@ -111,6 +111,8 @@ class Watched:
                 known[path] = folder
                 waiting += folder.below
         self._known = known
+        top = str(self._root)
+        self._stamps = {probe.name_below(top, path): folder.stamp for path, folder in known.items()}
         seen = [folder for folder in known.values() if folder.names]
         protected = tuple(name for folder in seen for name in folder.protected)
         closed = self._closed(protected, waiting)

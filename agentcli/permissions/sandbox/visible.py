@@ -129,7 +129,8 @@ def visible(workspace: Workspace, path: str | None = None, credentials: bool = F
         seen += [folder for folder in repository(top) if not _around(folder, home, ())]
         seen += _environments(top, home, roots)
     seen += map(Path, filter(probe.is_dir, (f"{home}/{name}" for name in _CACHES)))
-    seen += [file for name in _SETTINGS if probe.is_file(file := home / name) and (credentials or not _holds(file))]
+    settings = map(Path, filter(probe.is_file, (f"{home}/{name}" for name in _SETTINGS)))
+    seen += [file for file in settings if credentials or not _holds(file)]
     # A path that became a link since the decision leads to what nobody looked at.
     named = [path for path in workspace.exposed.paths if resolved(path) == path]
     added = [*workspace.readable(), *workspace.shown(), *named]
@@ -262,12 +263,20 @@ def _holds(file: Path) -> bool:
 
 def _unreadable_for_others() -> tuple[Path, ...]:
     """Return system settings and states that only root may read: password hashes, the machine's keys."""
-    found, waiting = [*private_in("/var/lib").own, *private_in("/var/cache").own], ["/etc"]
-    while waiting:
-        folder = private_in(waiting.pop())
-        found += folder.own
-        waiting += folder.below
-    return tuple(found)
+    global _last
+    if not _last[0] or probe.changed("/etc", _last[0]):
+        waiting, found = ["/etc", "/var/cache", "/var/lib"], dict[str, Private]()
+        while waiting:
+            path = waiting.pop()
+            found[path] = folder = private_in(path)
+            waiting += folder.below if path.startswith("/etc") else ()
+        stamps = {probe.name_below("/etc", path): folder.stamp for path, folder in found.items()}
+        _last = stamps, tuple(path for folder in found.values() for path in folder.own)
+    return _last[1]
+
+
+_last: tuple[dict[str, probe.Stamp | None], tuple[Path, ...]] = {}, ()
+"""The folders of the last look with their stamps, and what was found in them."""
 
 
 @dataclass(frozen=True, slots=True)
