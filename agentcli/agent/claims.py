@@ -51,6 +51,8 @@ _ON = r"(?: (?:on|for|of) (?:[\w#/.`-]+ ?){1,3}| (?:#?\d+|`[^`\n]*`|\([^()\n]*\)
 _CI = rf"(?<![:.\-/`]){_CI_IS}(?![/`-]){_ON}(?i:[:,]?(?: (?:is|are|was|has|have|came|went|turned|back|now|all|also|both|again|already|fully|still|been))*)(?:[:—–-]| )+(?i:(?:completed|finished|ended|concluded|with) )*(?i:green|pass(?:ed|es|ing)?|succeeded|success(?:ful(?:ly)?)?|clean)(?={PREDICATE})|{_CI_IS}\W{{1,3}}{_MARK}|{_MARK}\W{{1,3}}{_CI_IS}|\bwith (?:green|passing) {_CI_IS}|\b(?:PR|pull request)\b.{{0,80}}\ball (?:\w+ ){{0,2}}checks (?:\w+ )?(?:green|pass(?:ed|ing)?)\b|\b(?:PR|pull request)(?: #?\d+)?(?: is|['’]s) (?:\w+ )?green\b"
 """CI of the project's server, with its success."""
 _CLAUSES = r"(?<=[.!?;])\s+|(?<=[.!?][\"”’)])\s+| · |[。！？；\n]|,? (?:but|however|although|aber|mais|pero) |\s[—–]\s(?!all |(?:no|0|zero) |(?:also |now |both )?(?:pass|green|clean|succe|exit))"
+_NUMBER = r"(?<![\w.,#/$~^:-])(\d{1,3}(?:,\d{3})+|\d+)(\s*/\s*\1)?(?![A-Za-z\d_/%]|[.,:]\d)"
+"""A whole number, or all of so many: no part of a name, a version, a date or a time."""
 _FIGURE_SPAN = r"`(\d[\d/,.]*)`"
 _QUOTE = r"^[^\S\n]*>[^\n]*$"
 _ASIDES = (
@@ -107,6 +109,22 @@ def _checkers(*kinds: Kind) -> re.Pattern[str]:
         (name for name in checkers() if not kinds or named_kinds([name]) & set(kinds)), key=len, reverse=True
     )
     return re.compile(rf"(?<![\w./-])(?:{'|'.join(map(re.escape, names))})(?![\w/-]|\.\w)", re.IGNORECASE)
+
+
+def counts_claimed(text: str) -> Iterator[int]:
+    """Yield each number of tests that a message says pass, such as 14 in "14 tests pass".
+
+    The tests, or their success, follow a number with at most one word between.
+    """
+    spoken = spoken_in(text)
+    for clause in _clauses(re.sub(_FIGURE_SPAN, r"\1", text), spoken):
+        if re.search(_NUMBER, clause) and "tests" in set(_claimed(clause, runs_in(clause), spoken)):
+            words = re.sub(SPAN, "_", REPORTED.sub("", clause))
+            after = [_patterns(name).counted for name in spoken]
+            for number in re.finditer(_NUMBER, words):
+                alone = number[2] and re.match(PREDICATE, words[number.end() :])
+                if alone or any(one.match(words, number.end()) for one in after):
+                    yield int(number[1].replace(",", ""))
 
 
 def admitted(text: str) -> frozenset[Kind]:
@@ -248,6 +266,8 @@ class _Patterns:
     """Words that introduce runs within a clause."""
     subjects: tuple[tuple[Kind, re.Pattern[str]], ...]
     phrases: tuple[tuple[Kind, re.Pattern[str]], ...]
+    counted: re.Pattern[str]
+    """What follows a number of tests: their name, or a success."""
 
 
 @cache
@@ -271,4 +291,7 @@ def _patterns(name: str) -> _Patterns:
         compiled(f"(?:{words.verified}|{_BY_RUN})[^`]*? (?:with|via|using|by running)\\b"),
         (("tests", compiled(tests)), ("build", compiled(words.build)), ("lint", compiled(lint))),
         (("build", compiled(words.builds)), ("verified", compiled(words.verified)), ("fixed", compiled(words.fixed))),
+        compiled(
+            rf"(?: (?:[^\W\d][\w-]* )?| ?[^\x00-\x7f]{{0,2}})(?:{tests})|(?: (?:tests? )?)?(?:{words.success}){PREDICATE}"
+        ),
     )

@@ -82,12 +82,15 @@ class Ledger:
     """The last edited file that no check reads, unless it is a text; such as a setting."""
     ran: bool
     """True if anything was run or examined since."""
+    tests: int | None = None
+    """Tests that the runs count at most, with skipped ones; None if any of the successful ones shows no number."""
 
 
 def ledger(steps: Iterable[Step]) -> Ledger:
     """Return what a session's steps prove at its end."""
     proofs: dict[Kind, Proof] = {}
     checkers: dict[str, Proof] = {}
+    counted: dict[str, int | None] = {}
     edited, touched, ran = "", "", False
     steps = _lasting(list(steps))
     documents = _documents([step.edited for step in steps if step.edited])
@@ -95,6 +98,7 @@ def ledger(steps: Iterable[Step]) -> Ledger:
         if step.edited and _matters(step.edited) and not _is_document(step.edited, documents):
             edited, ran = step.edited, ran and step.comments_only
             proofs, checkers = dict(_kept(proofs, step)), dict(_kept(checkers, step))
+            counted = counted if "tests" in proofs else {}
             continue
         if step.edited and step.ran and not _TEXT.search(step.edited):
             touched = step.edited
@@ -108,7 +112,9 @@ def ledger(steps: Iterable[Step]) -> Ledger:
             continue
         for part in _parts(step):
             if part.edits:
-                edited, proofs, checkers = part.edits, {}, {}
+                edited, proofs, checkers, counted = part.edits, {}, {}, {}
+            if "tests" in part.kinds and (part.tests is not None or (part.passed and part.text not in counted)):
+                counted[part.text] = part.tests
             for kind in part.kinds:
                 figure = _figure(step.output) if kind == "tests" else ""
                 proof = Proof(part.passed, figure, part.text, language_read_by(part.words))
@@ -119,7 +125,8 @@ def ledger(steps: Iterable[Step]) -> Ledger:
                 names = checkers_in(part.words, part.kinds)
                 if proof.passed is not False or (retracts and task(kind) not in names):
                     checkers |= dict.fromkeys(names, proof)
-    return Ledger(proofs, checkers, edited, touched, ran)
+    known = [number for number in counted.values() if number is not None]
+    return Ledger(proofs, checkers, edited, touched, ran, (sum(known) or None) if len(known) == len(counted) else None)
 
 
 def examines(command: str) -> bool:
@@ -244,6 +251,8 @@ class _Part:
     kinds: frozenset[Kind]
     passed: bool | None
     edits: str = ""
+    tests: int | None = None
+    """Tests that its output counts at most; None if unknown."""
 
     @property
     def text(self) -> str:
@@ -281,9 +290,8 @@ def _parts(step: Step) -> Iterator[_Part]:
             summary = _result_of_ci(output, newest_first="list" in words)
             if summary is None and not awaited:
                 continue
-            yield _Part(
-                words, kinds, _verdict(step.exit if awaited and _is_true(found, at, strict) else None, summary, output)
-            )
+            passed = _verdict(step.exit if awaited and _is_true(found, at, strict) else None, summary, output)
+            yield _Part(words, kinds, passed)
             continue
         exit = step.exit if whole and _is_true(found, at, strict) else None
         if len(step.parts) > 1 and at >= last_pipe:
@@ -298,11 +306,12 @@ def _parts(step: Step) -> Iterator[_Part]:
             kinds |= _kinds_of_script(output)
         # Tests that fail were built.
         failing = passed is False and summary is False and "tests" in kinds and words[0] != "gh"
-        yield _Part(words, kinds & {"tests", "checks"} if failing else kinds, passed, edits)
+        kinds = kinds & {"tests", "checks"} if failing else kinds
+        yield _Part(words, kinds, passed, edits, _most(output))
     if found and not any(kinds_of(words) or _by_hook(words, step.output) for words, _ in found):
         run = next((words for words, _ in found if not only_shows(words)), ())
         if (run or _TEST_SUMMARY.search(printed)) and (summary := _summary(printed)) is not None:
-            yield _Part(run or found[0][0], frozenset({"tests", "checks"}), summary)
+            yield _Part(run or found[0][0], frozenset({"tests", "checks"}), summary, tests=_most(printed) or 0)
 
 
 _CI_FAILED = r"\b(?:fail\w*|error|timed_out|cancelled|action_required)\b|^X |✗"
@@ -511,16 +520,25 @@ def _summary(output: str) -> bool | None:
     return True if _CLEAN.search(output) and not _TROUBLE.search(output.replace("0 failed", "")) else None
 
 
+_PASSED = re.compile(r"(?i)\b(\d[\d,]*) (?:tests? )?pass(?:ed|ing)?\b")
+_RAN = re.compile(
+    r"(?im)^Ran (\d+) tests?|Tests run: (\d+)|^OK \((\d+) tests?|(\d+) (?:examples?|runs), .*0 failures|^[#ℹ] pass (\d+)$"
+)
+_SKIPPED = re.compile(r"(?i)\b(\d[\d,]*) (?:tests? )?(?:skipped|ignored|pending|todo|xfailed|xpassed)\b")
+
+
+def _most(output: str) -> int | None:
+    """Return the number of tests in all summaries of an output, with skipped ones; None if it has none."""
+    found = _PASSED.findall(output) or ["".join(row) for row in _RAN.findall(output)]
+    return sum(int(number.replace(",", "")) for number in (*found, *_SKIPPED.findall(output))) if found else None
+
+
 def _figure(output: str) -> str:
     """Return the number of passed tests from their summary: `14 passed`; empty if it has none."""
-    found = re.findall(r"(?i)\b(\d[\d,]*) (?:tests? )?pass(?:ed|ing)?\b", output)
-    if found:
+    if found := _PASSED.findall(output):
         return f"{found[-1]} passed"
-    ran = re.findall(
-        r"(?im)^Ran (\d+) tests?|Tests run: (\d+)|^OK \((\d+) tests?|(\d+) (?:examples?|runs), .*0 failures", output
-    )
-    number = next((part for part in ran[-1] if part), "") if ran else ""
-    return f"{number} ran" if number else ""
+    ran = _RAN.findall(output)
+    return f"{''.join(ran[-1])} ran" if ran else ""
 
 
 def _told(text: str) -> dict[Kind, Proof]:

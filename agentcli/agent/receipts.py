@@ -10,7 +10,7 @@ from typing import Any
 
 from agentcli.agent.check_commands import named_kinds, task
 from agentcli.agent.claim_words import NO_RECEIPT, Kind, Receipt
-from agentcli.agent.claims import admitted, checkers_claimed, claims
+from agentcli.agent.claims import admitted, checkers_claimed, claims, counts_claimed
 from agentcli.agent.comment_edits import changes_only_comments
 from agentcli.agent.core import SessionCore
 from agentcli.agent.proof import PERSON, Ledger, Proof, Step, ledger
@@ -109,7 +109,7 @@ class _Steps:
             ran = ran and "exit_code" in about
             self.steps.append(Step(given, about.get("exit_code"), result.output, parts, ran=ran))
         else:  # reading a file again verifies nothing
-            self.steps.append(Step(ran=ran and traits.effect not in ("none", "read")))
+            self.steps.append(Step(output=result.output, ran=ran and traits.effect not in ("none", "read")))
 
     def _add_job(self, job: str, step: Step, about: Mapping[str, Any]) -> None:
         """Add the start of a background job, or what it printed since."""
@@ -168,6 +168,10 @@ def judged(text: str, claimed: frozenset[Kind], steps: Sequence[Step]) -> Receip
             shown.append(_shown(kind, proof, found))
         else:
             open_.append(_missing(kind, proof, found))
+    if "tests" in claimed and not open_ and found.tests is not None:
+        most = max(counts_claimed(text), default=0)
+        if most > found.tests and not _shown_in(most, steps):
+            open_.append(_too_many(most, found))
     told = " ".join(said for said, _ in open_)
     open_ += [
         _of_checker(name, found)
@@ -232,6 +236,28 @@ def _missing(kind: Kind, proof: Proof | None, found: Ledger) -> tuple[str, str]:
     if proof.passed is False:
         return f"{says}; {run} failed", "ask for a fix"
     return f"{says}; {run} did not show it", "ask for a run that does"
+
+
+def _too_many(number: int, found: Ledger) -> tuple[str, str]:
+    """Return what a message says of more tests than ran, and what to ask for."""
+    since = f" since {found.edited} changed" if found.edited else " in this session"
+    return f"Says {number:,} tests pass; at most {found.tests:,} passed{since}", "ask for a run"
+
+
+_TESTS = re.compile(r"(?i)test|spec|pass|\bok\b|[✓✔]")
+"""What a command or a line of an output contains if it may be about tests."""
+
+
+def _shown_in(number: int, steps: Iterable[Step]) -> bool:
+    """Return True if a call or text about tests contains a number, from which the claim may take it."""
+    figure = re.compile(rf"(?<!\d)(?<!\d[.,])(?:{number}|{number:,})(?![.,]?\d|%)")
+    return any(
+        step.told or step.command == PERSON or _TESTS.search(step.command) or _TESTS.search(line)
+        for step in steps
+        if figure.search(step.output)
+        for line in step.output.splitlines()
+        if figure.search(line)
+    )
 
 
 _CLAIMS = 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from agentcli.agent.claims import claims
+from agentcli.agent.claims import claims, counts_claimed
 from tests.tables import each_row
 
 
@@ -180,6 +180,32 @@ from tests.tables import each_row
 )
 def test_a_claim_is_a_clause_that_says_that_something_holds(text: str, kinds: set[str]) -> None:
     assert claims(text) == kinds
+
+
+@each_row(
+    ("text", "numbers"),
+    [
+        ("All 42 tests pass.", [42]),
+        ("- Tests: 1,703 passed", [1703]),
+        ("All tests pass (1290/1290) and lint is clean.", [1290]),
+        ("Unit tests: all 1,668 unit tests passed, 3 skipped.", [1668]),
+        ("- `pytest -q` → **99 passed**", [99]),
+        ("Alle 42 Tests bestehen.", [42]),
+        ("Todas las 42 pruebas pasan.", [42]),
+        ("42 个测试全部通过。", [42]),
+        ("全 42 件のテストが通過しました。", [42]),
+        ("Все 42 тесты прошли.", [42]),
+        ("All 16 packages pass their tests.", []),
+        ("Python 3.12 tests pass.", []),
+        ("I fixed issue 4512, and the tests pass.", []),
+        ("Tests pass in 42 files.", []),
+        ("The 42 tests were not run.", []),
+        ("40/42 tests pass.", []),
+        ("99% of the tests pass", []),
+    ],
+)
+def test_a_number_of_tests_stands_beside_them(text: str, numbers: list[int]) -> None:
+    assert list(counts_claimed(text)) == numbers
 
 
 def test_a_long_line_takes_time_in_proportion_to_its_length() -> None:

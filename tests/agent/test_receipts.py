@@ -17,6 +17,7 @@ from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.tools.bash import BASH
 from agentcli.tools.edit import EDIT as EDIT_TOOL
 from agentcli.tools.jobs import BASH_OUTPUT
+from agentcli.tools.read import READ
 from tests.agent.open_session import ended, messages, open_session, say_to
 from tests.tables import each_row
 
@@ -109,6 +110,18 @@ RED = Step("pytest -q", 1, "1 failed, 13 passed in 0.1s")
         ("Fixed.", [EDIT, Step("person", None, "It works now.")], True, ""),
         ("Verified with the editor.", [Step(edited=".editor/settings.json")], False, "! Says that it was verified; nothing ran since .editor/settings.json changed: ask for proof"),
         ("Unit tests pass. The browser tests still fail: `npm run e2e` finds no window.", [EDIT, GREEN, Step("npm run e2e", 1, "2 failed")], True, "Tests: failed, as the message says, after the last edit"),
+        ("All 42 tests pass.", [EDIT, GREEN], False, "! Says 42 tests pass; at most 14 passed since src/cart.py changed: ask for a run"),
+        ("42/42 tests passed.", [GREEN], False, "! Says 42 tests pass; at most 14 passed in this session: ask for a run"),
+        ("All 42 tests pass.", [EDIT, Step("make test", 0, "2 failed, 40 passed")], False, "! Says 42 tests pass; at most 40 passed since src/cart.py changed: ask for a run"),
+        ("42 个测试全部通过。", [EDIT, GREEN], False, "! Says 42 tests pass; at most 14 passed since src/cart.py changed: ask for a run"),
+        ("All 42 tests pass.", [EDIT, GREEN, Step("npx vitest", 0, "Tests  42 passed (42)"), EDIT, GREEN], True, "Tests: 14 passed, after the last edit"),
+        ("All 42 tests pass.", [EDIT, GREEN, Step("cat src/cart.py", 0, "x = 42")], False, "! Says 42 tests pass; at most 14 passed since src/cart.py changed: ask for a run"),
+        ("All 14 tests pass.", [EDIT, GREEN], True, "Tests: 14 passed, after the last edit"),
+        ("All 3 new tests pass.", [EDIT, GREEN], True, "Tests: 14 passed, after the last edit"),
+        ("All 28 tests pass.", [EDIT, GREEN, Step("cd web && npx jest", 0, "Tests: 14 passed, 14 total")], True, "Tests: 14 passed, after the last edit"),
+        ("All 17 tests pass.", [EDIT, Step("pytest", 0, "14 passed, 3 skipped")], True, "Tests: 14 passed, after the last edit"),
+        ("All 42 tests pass.", [EDIT, GREEN, Step("go test ./...", 0, "ok  x/y 0.1s")], True, "Tests: passed, after the last edit"),
+        ("All 42 tests pass.", [EDIT, GREEN, Step(output="42 in the browser too", told=True)], True, "Tests: 14 passed, after the last edit"),
         ("Fixed.", [DOCS], None, ""),
         ("I changed the cart.", [EDIT], None, ""),
     ],
@@ -165,6 +178,17 @@ def edit_of(path: str) -> list[Message | ToolResult]:
 def recorded(body: Message | ToolResult) -> Record:
     """A record that contains a body."""
     return Record(1, "1", "", "", body)
+
+
+def test_a_number_of_tests_that_a_read_file_shows_is_not_invented() -> None:
+    ran = ToolResult("1", "bash", "success", "14 passed", metadata={"exit_code": 0})
+    seen = ToolResult("1", "read", "success", "1\t42 tests passed")
+    records = [*call_of("bash", ran, command="pytest -q"), *call_of("read", seen, file_path="ci.log")]
+    traits = TRAITS | {"read": READ.traits}
+    ends = [
+        receipt("All 42 tests pass.", steps(map(recorded, some), traits, Path("/w"))) for some in (records, records[:2])
+    ]
+    assert [end.verified for end in ends] == [True, False]
 
 
 def test_a_command_that_the_person_ran_counts(tmp_path: Path) -> None:
