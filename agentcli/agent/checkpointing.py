@@ -56,6 +56,10 @@ class Checkpointer:
         self._waiting: list[Body] = []
         self._record, self._warn = record, warn
         self._warned: set[str] = set()
+        self._told = set[tuple[str, str]]()
+        """Folders that an undo said it did not look into."""
+        self._warned_before = False
+        """True once `_warned` contains what earlier processes of the session warned of."""
         self._cwd, self._inside = cwd, f"{os.path.realpath(cwd)}/"
         self._alone = asyncio.Lock()  # subagents work side by side, and share this
         self._changes = make_changes(self._waiting.append)
@@ -126,15 +130,32 @@ class Checkpointer:
                 return None
 
     def _warn_of(self, records: Sequence[Recorded]) -> None:
+        """Warn of changes that cannot be undone, once in a session for each file, and for each ignored folder."""
         from agentcli.sessions.checkpoints.changes import listed
 
         for record in records:
             body = record.record.body
             unseen = dict(body.data.get("uncovered") or {}) if isinstance(body, Checkpoint) else {}
-            new = {path: why for path, why in unseen.items() if path not in self._warned}
-            if new:
-                self._warned |= new.keys()
+            if unseen and not self._warned_before:
+                self._warned_before = True
+                earlier = [batch for batch in self._changes().batches() if batch.seq < record.record.seq]
+                self._unwarned({path: why for batch in earlier for path, why in batch.uncovered.items()})
+            if new := self._unwarned(unseen):
                 self._warn(Warned(f"/undo and /rewind cannot restore changes here: {listed(self._here(new))}."))
+
+    def _unwarned(self, unseen: Mapping[str, str]) -> Mapping[str, str]:
+        """Return what no warning named yet, and note it. A file in an ignored folder is named by that folder."""
+        from agentcli.tools.lib.gitignore import is_ignored
+
+        new: dict[str, str] = {}
+        for path, why in unseen.items():
+            folders = [str(folder) for folder in Path(path).parents if f"{folder}/".startswith(self._inside)]
+            if self._warned.isdisjoint([path, *folders[:-1]]):
+                inside = [] if is_ignored(self._cwd) else folders[-2::-1]
+                ignored = next((folder for folder in inside if is_ignored(Path(folder))), "")
+                new[ignored or path] = f"is ignored by git, and {path[len(ignored) + 1 :]} {why}" if ignored else why
+                self._warned.add(ignored or path)
+        return new
 
     def _warn_of_background(self) -> None:
         if _BACKGROUND not in self._warned:
@@ -145,6 +166,7 @@ class Checkpointer:
         self, restored: Restored, done: str, created: str = ", which this session had created"
     ) -> Sequence[Event]:
         from agentcli.sessions.checkpoints.changes import listed
+        from agentcli.sessions.checkpoints.undo import NOT_LOOKED_INTO
 
         events: list[Event] = [*self._append()]
         changed = [path for path in restored.changed if not any(path in other.parents for other in restored.changed)]
@@ -155,8 +177,10 @@ class Checkpointer:
         if gone:
             events.append(Noticed(f"Deleted {self._listed(gone)}{created}."))
         events += [Noticed(f"Left {self._near(str(path))} alone: {why}.") for path, why in restored.skipped.items()]
-        if restored.uncovered:
-            events.append(Noticed(f"Not restored: {listed(self._here(restored.uncovered))}."))
+        missing = {path: why for path, why in restored.uncovered.items() if (path, why) not in self._told}
+        self._told |= {(path, why) for path, why in missing.items() if why == NOT_LOOKED_INTO}
+        if missing:
+            events.append(Noticed(f"Not restored: {listed(self._here(missing))}."))
         return events
 
     def _listed(self, paths: Sequence[Path]) -> str:

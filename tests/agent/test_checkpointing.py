@@ -75,6 +75,56 @@ def test_an_ignored_folder_with_too_many_files_is_told_when_something_comes_or_g
     ]
 
 
+def test_an_ignored_folder_with_large_files_is_told_once_in_a_session(tmp_path: Path) -> None:
+    def build(name: str) -> object:
+        return say("", call("bash", command=f"printf 123456789 > target/debug/{name}; printf 123456789 > {name}.bin"))
+
+    script = [build("a"), say("Done."), build("b"), say("Done.")]
+    work, session = desk_on_disk(tmp_path, script, CheckpointLimits(file_bytes=8, ignored_bytes=8), everything=True)
+    (work / ".gitignore").write_text("target/\n*.o\n")
+    (work / "target/debug").mkdir(parents=True)
+    warned = [event.message for event in say_to(session, "go", "on") if isinstance(event, Warned)]
+    why = "is larger than 8 bytes"
+    assert warned == [
+        f"/undo and /rewind cannot restore changes here: a.bin ({why}); target (is ignored by git, and debug/a {why}).",
+        f"/undo and /rewind cannot restore changes here: b.bin ({why}).",
+    ]
+
+
+def test_the_next_process_of_a_session_repeats_no_warning(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    (work / "target").mkdir(parents=True)
+    (work / ".gitignore").write_text("target/\n")
+    store = Store(tmp_path / "sessions")
+    journal = store.create(work)
+    kept = store.checkpoints(journal, [work], limits=CheckpointLimits(ignored_bytes=8), listing=covered)
+
+    def warnings(name: str) -> int:
+        script = [say("", call("bash", command=f"printf 123456789 > target/{name}")), say("Done.")]
+        session = open_session(
+            work,
+            script,
+            mode="yolo",
+            journal=journal,
+            changes=lambda _: lambda append: OnDemand(lambda: Changes(journal, kept, append), lambda: True),
+        )
+        return sum(isinstance(event, Warned) for event in say_to(session, "go"))
+
+    assert [warnings("a"), warnings("b")] == [1, 0]
+
+
+def test_installed_packages_are_told_at_the_first_undo_only(tmp_path: Path) -> None:
+    script = [say("", call("bash", command=f"echo {n} > a.py")) for n in range(2)]
+    work, session = desk_on_disk(tmp_path, [*script, say("Done.")], everything=True)
+    (work / "node_modules").mkdir()
+    say_to(session, "go")
+    told = [[event.message for event in session.undo_stack.undo() if isinstance(event, Noticed)] for _ in range(2)]
+    assert [[line for line in lines if "node_modules" in line] for lines in told] == [
+        ["Not restored: node_modules (was not looked into: a command installs it again)."],
+        [],
+    ]
+
+
 def test_an_edit_and_a_command_are_undone_and_redone(tmp_path: Path) -> None:
     work, session = desk_on_disk(
         tmp_path,

@@ -201,6 +201,10 @@ def _taking(chosen: Sequence[Batch], since: Sequence[Batch] = ()) -> Taking:
     return Taking(tuple(batch.id for batch in chosen), tuple(targets.values()), uncovered)
 
 
+NOT_LOOKED_INTO = "was not looked into: a command installs it again"
+"""Reason for a folder of installed packages."""
+
+
 def _batch(record: Record, data: Mapping[str, Any]) -> Batch:
     return Batch(
         batch_id(record),
@@ -212,7 +216,7 @@ def _batch(record: Record, data: Mapping[str, Any]) -> Batch:
         tuple(map(str, data.get("undoes") or ())),
         {
             **dict(data.get("uncovered") or {}),
-            **dict.fromkeys(map(str, data.get("skipped") or ()), "was not looked into: a command installs it again"),
+            **dict.fromkeys(map(str, data.get("skipped") or ()), NOT_LOOKED_INTO),
         },
         int(data.get("reply") or 0),
     )
