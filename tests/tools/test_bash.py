@@ -448,6 +448,32 @@ def test_an_error_of_the_kernel_in_the_sandbox_is_explained_when_nobody_can_answ
     assert ("no one can let it run outside" in output) == bool(limit)
 
 
+@pytest.mark.parametrize(
+    ("end", "notes"),
+    [
+        ("exit 1", "[network: a.example is refused. If that is why it failed: no one can let it run outside. "),
+        ("exit 0", "[network: a.example is refused]"),
+        (
+            "echo Read-only file system; exit 1",
+            "[network: a.example is refused]\n[it ran in a sandbox, which can write only",
+        ),
+    ],
+)
+def test_a_refused_host_is_the_reason_of_a_failure_unless_the_command_gives_another(
+    end: str, notes: str, call: Call, ctx: Bench
+) -> None:
+    async def nobody(command: str, reason: str) -> None:
+        return None
+
+    ctx.scope = CallScope(
+        sandbox=CommandSandbox(wrap=Boxed, escalate=nobody, refused_hosts=lambda: ["a.example is refused"])
+    )
+    output = call("bash", command=f"echo tried; {end}").output
+    assert notes in output
+    assert output.count("[network") == 1
+    assert output.count("it ran in a sandbox") == notes.count("it ran in a sandbox")
+
+
 def test_without_a_sandbox_nobody_is_asked_to_leave_it(call: Call, ctx: Bench) -> None:
     async def escalate(command: str, reason: str) -> bool:
         raise AssertionError("nobody should be asked")

@@ -46,6 +46,7 @@ _ENVIRONMENTS = (".venv", "venv")
 _TAIL = 4_000
 """Characters at the end of an output to search for reasons."""
 HELD = "[it ran in a sandbox, which {limit}. If that is why it failed: {next}]"
+REFUSED = "[network: {hosts}{next}]"
 NO_NETWORK = "reaches no network but servers that you started, and hosts that a network(HOST) rule allows"
 NO_WRITING = "can write only in the workspace and /tmp, and not in .git and other protected files"
 NO_SEEING = "sees nothing of the home folder but programs and what the command or rules about read name"
@@ -109,14 +110,22 @@ def in_environment(output: str, folders: Sequence[Path]) -> str:
     return ""
 
 
-def with_cause(outcome: ToolOutput, reason: str, after: str) -> ToolOutput:
-    """Add the sandbox's restriction to the output of a command that failed because of it."""
+def with_cause(outcome: ToolOutput, reason: str, refused: Sequence[str], after: str) -> ToolOutput:
+    """Add the refused hosts to a command's output. If `reason` says that it failed by the sandbox, add what to do `after` it."""
+    hosts = "; ".join(refused[:5])
     found = re.search(_BLOCKED, reason)
     limit = NO_SEEING if re.search(_MISSING, reason) else NO_NETWORK
     if found is not None and not found["network"]:
         limit = NO_WRITING
-    note = HELD.format(limit=limit, next=after)
-    return replace(outcome, output=f"{outcome.output.rstrip(chr(10))}\n{note}")
+    by_host = bool(hosts) and limit == NO_NETWORK
+    notes = (
+        [REFUSED.format(hosts=hosts, next=f". If that is why it failed: {after}" * bool(reason and by_host))]
+        if hosts
+        else []
+    )
+    if reason and not by_host:
+        notes.append(HELD.format(limit=limit, next=after))
+    return replace(outcome, output="\n".join([outcome.output.rstrip("\n"), *notes])) if notes else outcome
 
 
 def with_sandbox_notes(outcome: ToolOutput, sandbox: CommandSandbox) -> ToolOutput:

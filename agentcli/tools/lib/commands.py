@@ -70,14 +70,12 @@ async def run_command(ctx: ToolContext, call_id: str, command: str, timeout: int
     if note := hidden_unless_named(outcome, sandbox):
         return replace(outcome, output=f"{outcome.output.rstrip()}\n{note}")
     reason = blocked_by_sandbox(outcome, sandbox) if sandbox.wrap is not None else ""
-    if refused:
-        outcome = replace(outcome, output=f"{outcome.output.rstrip()}\n[network: {'; '.join(refused[:5])}]")
     if not reason and outcome.status == "error" and outcome.metadata.get("exit_code"):
         reason = refused[0] if refused else credentials_missing(outcome.output) if sandbox.fetches(command) else ""
     leaves = await sandbox.escalate(command, f"it says “{reason}”") if reason and sandbox.escalate else False
     if not leaves:
-        if reason and sandbox.escalate is not None:
-            outcome = with_cause(outcome, reason, NOBODY if leaves is None else KEPT_IN)
+        after = NOBODY if leaves is None else KEPT_IN
+        outcome = with_cause(outcome, reason if sandbox.escalate else "", refused, after)
         return await asyncio.to_thread(with_files_seen, ctx, command, outcome)
     again = with_sandbox_notes(
         await _run(ctx, call_id, command, _prepared(ctx, command, sandbox.outside), timeout), sandbox
