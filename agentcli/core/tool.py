@@ -244,7 +244,7 @@ class ToolLimits:
     fetch_answer_seconds: float = 120.0
     """Maximum seconds for the answer to the `prompt` of `web_fetch`."""
     fetch_addresses: tuple[str, ...] = setting((), project="never")
-    """Addresses or networks that are not public (`10.0.0.0/8`) but `web_fetch` may reach."""
+    """Addresses or networks that are not public (`10.0.0.0/8`) but `web_fetch` and `network(HOST)` rules may reach."""
     scripts: Literal["auto", "on", "off"] = setting("auto", project="never")
     """Offer `script`, with which the model calls tools from Python: `auto` where MCP servers bring many tools."""
     web_search: str = setting("off", project="never")

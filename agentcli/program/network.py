@@ -64,10 +64,14 @@ class NetworkGate:
         env: Mapping[str, str],
         approve: Approve,
         keep: Callable[[Rule, ApprovalResponse], None],
+        inward: Sequence[str] = (),
     ) -> None:
-        """`rules` returns the rules in force. `keep` adds the rule of an answer to them, and saves it for an "always"."""
+        """`rules` returns the rules in force. `keep` adds the rule of an answer to them, and saves it for an "always".
+
+        `inward`: networks that allowed hosts may be in, although they are not public.
+        """
         self._space, self._rules, self._roots, self._env = space, rules, roots, env
-        self._approve, self._keep = approve, keep
+        self._approve, self._keep, self._inward = approve, keep, inward
         self._port = 0
         self._failed = False
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -134,7 +138,8 @@ class NetworkGate:
             self._failed = True
             return
         self._loop = loop
-        self._port, self._proxy = listening.getsockname()[1], Proxy(self._allowed, refused=self._refusals.append)
+        self._port = listening.getsockname()[1]
+        self._proxy = Proxy(self._allowed, refused=self._refusals.append, inward=self._inward)
         run_beside(self._proxy.serve(listening))
 
     async def _allowed(self, host: str) -> str:

@@ -113,7 +113,15 @@ class WorkspacePolicy:
             space, context = self._space(), self._context
             if space is None or not self.gated:
                 return None
-            return NetworkGate(space, self._rules_now, context.roots, context.given_env, self._approve, self._keep_host)
+            return NetworkGate(
+                space,
+                self._rules_now,
+                context.roots,
+                context.given_env,
+                self._approve,
+                self._keep_host,
+                self.limits.fetch_addresses,
+            )
 
         return OnDemand(make)
 

@@ -27,6 +27,7 @@ CONNECTIONS = 128
 """Maximum connections at once."""
 MOST_SENT = 8_000_000
 """Maximum bytes that a session's commands send to one host: enough for the requests of package managers."""
+INWARD = '{host} has an address that is not public; only the user can allow it: tools.fetch_addresses = ["{address}"]'
 _PIECE = 65_536
 _HOP = frozenset(
     [
@@ -96,9 +97,11 @@ class Proxy:
         resolve: Resolve = resolved_here,
         connect: Connect = connected,
         refused: Callable[[str], object] = lambda _: None,
+        inward: Sequence[str] = (),
     ) -> None:
-        """`refused` is called with the reason for each refused request."""
+        """`refused` is called with the reason for each refused request. `inward`: networks that are reached, although not public."""
         self._allowed, self._resolve, self._connect, self._refused = allowed, resolve, connect, refused
+        self._inward = inward
         self._sent: Counter[str] = Counter()
         self._open: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
@@ -158,8 +161,11 @@ class Proxy:
             addresses = await self._resolve(host, port)
         except (OSError, UnicodeError) as error:
             raise Refused(502, f"{host} cannot be found") from error
-        if not addresses or not all(map(permitted, addresses)):
-            raise Refused(403, f"{host} has an address that is not public")
+        if not addresses:
+            raise Refused(403, f"{host} has no address")
+        for address in addresses:
+            if not permitted(address, self._inward):
+                raise Refused(403, INWARD.format(host=host, address=address))
         first: dict[bool, str] = {}
         for address in addresses:
             first.setdefault(":" in address, address)

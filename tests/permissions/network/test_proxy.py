@@ -42,6 +42,7 @@ class Net:
     servers: list[asyncio.Server] = field(default_factory=list)
     got: bytearray = field(default_factory=bytearray)
     refused: list[str] = field(default_factory=list)
+    inward: tuple[str, ...] = ()
 
     async def permit(self, host: str) -> str:
         self.asked.append(host)
@@ -80,7 +81,7 @@ def talk(net: Net, *messages: bytes) -> bytes:
     """What a client gets that sends these messages, one after each answer."""
 
     async def run() -> bytes:
-        proxy = Proxy(net.permit, net.resolve, net.connect, net.refused.append)
+        proxy = Proxy(net.permit, net.resolve, net.connect, net.refused.append, net.inward)
         listening = socket.create_server(("127.0.0.1", 0))
         await proxy.serve(listening)
         reader, writer = await asyncio.open_connection(*listening.getsockname()[:2])
@@ -240,10 +241,31 @@ def test_an_attack_is_refused_and_reaches_nothing(request_: bytes, status: int) 
 )
 def test_an_allowed_name_that_leads_inward_is_refused(addresses: list[str]) -> None:
     net = Net(names={"good.example.org": addresses})
-    assert talk(net, connect("good.example.org:443")).startswith(
-        b"HTTP/1.1 403 agentcli: good.example.org has an address"
-    )
+    assert talk(net, connect("good.example.org:443")).startswith(b"HTTP/1.1 403 agentcli: good.example.org has ")
     assert net.connected == []
+
+
+@pytest.mark.parametrize(
+    ("host", "addresses", "reached"),
+    [
+        ("good.example.org", ["10.0.0.5"], True),
+        ("good.example.org", ["10.0.0.5", "127.0.0.1"], False),
+        ("good.example.org", ["10.1.0.5"], False),
+        ("evil.example.net", ["10.0.0.5"], False),
+    ],
+)
+def test_an_allowed_name_in_a_network_that_the_user_named_is_reached(
+    host: str, addresses: list[str], reached: bool
+) -> None:
+    net = Net(names={host: addresses}, inward=("10.0.0.0/24",))
+    answer = talk(net, connect(f"{host}:443"), hello(host))
+    assert answer.endswith(ANSWER) == reached
+    assert net.connected == [("10.0.0.5", 443)] * reached
+    if host in net.allowed and not reached:
+        assert net.refused == [
+            f"{host} has an address that is not public; only the user can allow it: "
+            f'tools.fetch_addresses = ["{addresses[-1]}"]'
+        ]
 
 
 def test_a_name_is_resolved_once_so_that_a_second_answer_cannot_lead_inward() -> None:
