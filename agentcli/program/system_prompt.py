@@ -91,8 +91,16 @@ _TOOLS = [
     "docker",
 ]
 """Tools to look for where a manifest, or the name of a file beside it, mentions them."""
-_OTHER_NAMES = {"tsc": "typescript", "sphinx-build": "sphinx", "cargo-nextest": "nextest", "just": "justfile"}
+_OTHER_NAMES = {
+    "tsc": "typescript",
+    "sphinx-build": "sphinx",
+    "cargo-nextest": "nextest",
+    "just": "justfile",
+    "task": "taskfile",
+}
 """How manifests mention tools that are not called so."""
+_ABOUT = r"""(?m)(?:^|[{,])\s*"?(?:name|description|keywords|categories|classifiers)"?\s*[:=]\s*(?:\[[^\]]*\]|"(?:[^"\\\n]|\\.)*")"""
+"""Fields of a manifest that describe the project: words in them are no tools."""
 _OWN_PROGRAMS = (".venv/bin", "venv/bin", "node_modules/.bin")
 _MANIFEST_BYTES = 100_000
 _MOST_TOOLS = 8
@@ -184,10 +192,10 @@ def _names_in(folder: Path) -> list[str]:
 
 def _tools_of(folder: Path, names: Sequence[str], manifests: Sequence[str]) -> list[str]:
     """Return the tools that the manifests of a folder, or the names of its files, mention."""
-    texts = [*names]
+    texts = [name.lower() for name in names]
     for name in manifests:
         with contextlib.suppress(OSError), (folder / name).open("rb") as file:
-            texts.append(file.read(_MANIFEST_BYTES).decode("utf-8", "replace"))
+            texts.append(re.sub(_ABOUT, "", file.read(_MANIFEST_BYTES).decode("utf-8", "replace")))
     words = {*re.findall(r"[a-z][a-z0-9-]*", "\n".join(texts))}
     return [name for name in _TOOLS if _OTHER_NAMES.get(name, name) in words][:_MOST_TOOLS]
 

@@ -97,6 +97,29 @@ def test_a_project_has_its_own_programs_under_installed(tmp_path: Path) -> None:
     assert environment(here, "ask").splitlines()[3] == told
 
 
+@pytest.mark.parametrize(
+    ("manifest", "text", "told"),
+    [
+        ("package.json", '{"name": "next", "keywords": [\n"task",\n"mocha"]}', ""),
+        (
+            "package.json",
+            '{\n"keywords": [],\n"devDependencies": {"next": "14"}, "scripts": {"test": "mocha"}}',
+            "mocha, next, ",
+        ),
+        ("pyproject.toml", 'description = "just a \\"task\\" for tox"\n', ""),
+        ("pyproject.toml", '[dependency-groups]\ndev = ["tox"]\n', "tox, "),
+        ("Taskfile.yml", "", "task, "),
+    ],
+)
+def test_a_word_that_describes_a_project_is_no_tool(manifest: str, text: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_text("")
+    (tmp_path / manifest).write_text(text)
+    here = Surroundings(tmp_path, {"PATH": str(tmp_path)}, (tmp_path,), "", True)
+    missing = environment(here, "ask").splitlines()[3].partition("missing: ")[2]
+    named = [name for name in missing.split(", ") if name not in ("node", "npm", "python", "python3", "make", "rg")]
+    assert named == list(filter(None, told.split(", ")))
+
+
 def test_git_is_not_asked_where_the_repository_could_start_a_program(repository: Path, tmp_path: Path) -> None:
     trap = tmp_path / "trap"
     git(repository, "config", "filter.x.clean", f"touch {trap}; cat")
