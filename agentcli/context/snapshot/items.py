@@ -29,6 +29,11 @@ _ITEM = re.compile(
     rf"^[\s>*•-]*(?:add\s+)?(?P<section>{'|'.join(SECTIONS)})\b:?\s*(?:\[(?P<seqs>[\s\d,;#–-]*)\])?:?\s*(?P<text>\S.*)$",
     re.IGNORECASE,
 )
+_ADDED = re.compile(
+    r"^[\s>*•-]*add\s+(?:[\w ]{1,20}(?:\[(?P<seqs>[\s\d,;#–-]*)\]:?|:)\s*)?(?P<text>\S.*)$", re.IGNORECASE
+)
+"""An item for a section that does not exist."""
+_STEP = re.compile(r"\[(?:done|in progress|todo)\]", re.IGNORECASE)
 _OBSOLETE = re.compile(r"^[\s>*•-]*obsolete\s+(?P<id>[KAPD]\d+)\b:?\s*(?:\[(?P<seqs>[\s\d,;#–-]*)\])?", re.IGNORECASE)
 _KEEP = re.compile(r"^[\s>*•-]*keep\b", re.IGNORECASE)
 _RANGE = re.compile(r"(\d+)(?:\s*[–-]\s*#?(\d+))?")
@@ -71,6 +76,9 @@ def parse_items(reply: str) -> Delta | None:
             obsolete[match["id"].upper()] = _seqs(match["seqs"])
         elif match := _ITEM.match(line):
             section = cast(Section, match["section"].lower())
+            items.append(Item(section, " ".join(match["text"].split()), _seqs(match["seqs"])))
+        elif match := _ADDED.match(line):
+            section = "plan" if _STEP.match(match["text"]) else "knowledge"
             items.append(Item(section, " ".join(match["text"].split()), _seqs(match["seqs"])))
         elif items and not _KEEP.match(line):
             items[-1] = replace(items[-1], text=f"{items[-1].text} {' '.join(line.split())}")

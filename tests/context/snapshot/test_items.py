@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+import pytest
+
 from agentcli.context.compaction_settings import LedgerSettings, LossSettings, SnapshotSettings
 from agentcli.context.ledger.ledger import Ledger, NameFact, from_json, to_json
 from agentcli.context.snapshot.form import Snapshot, cite, last_cited, parse, render, trimmed, uncited
@@ -49,6 +51,21 @@ def test_a_reply_is_read_however_it_is_written() -> None:
         {"K3": (40,)},
     )
     assert parse_items("<state_snapshot></state_snapshot>") is None
+
+
+@pytest.mark.parametrize(
+    ("line", "item"),
+    [
+        ("add facts [3] `x` is slow.", Item("knowledge", "`x` is slow.", (3,))),
+        ("- Add dead end: a cache.", Item("knowledge", "a cache.")),
+        ("add next [7] [TODO] Write it.", Item("plan", "[TODO] Write it.", (7,))),
+        ("add tests for the parser", Item("knowledge", "tests for the parser")),
+    ],
+)
+def test_an_item_for_an_unknown_section_does_not_join_the_one_before_it(line: str, item: Item) -> None:
+    delta = parse_items(f"<snapshot_items>\nadd goal Fix it.\nadd plan [TODO] One\nand two\n{line}\n</snapshot_items>")
+    assert delta is not None
+    assert delta.items == (Item("goal", "Fix it."), Item("plan", "[TODO] One and two"), item)
 
 
 def test_items_name_their_records_in_ranges() -> None:
