@@ -246,7 +246,7 @@ def _retrying(state: State, event: happened.Retrying, now: float) -> State:
 
 def cleared(calls: int, tokens: int, why: str) -> str:
     """Return the line about cleared outputs, without a number if the window needs room."""
-    reason = " to make room" if why.startswith("the window demands") else f". {why}" if why else ""
+    reason = " to make room" if why.startswith("the window demands") else f" · {why}" if why else ""
     return f"Cleared {plural(calls, 'old tool output')} ({tokens:,} tokens){reason}"
 
 

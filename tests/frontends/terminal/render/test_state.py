@@ -145,6 +145,7 @@ def test_every_automatic_act_is_told_once_and_kept() -> None:
         Pruned(("c1",), 30, "Cold."), CompactionEnded("auto", "compressed", "auto", 1000, 200, "Too full."), Noticed("Fell back.")
     )  # fmt: skip
     assert [piece.text for piece in state.finished if isinstance(piece, Note)] == list(state.acts)
+    assert state.acts[0] == "Cleared 1 old tool output (30 tokens) · Cold."
     assert "1k → 200 tokens" in state.acts[1]
 
 
