@@ -44,9 +44,10 @@ def receipt_of(text: str, core: SessionCore) -> Receipt:
     if found.verified is not False or not isinstance(newest, Compaction):
         return found
     # Runs before the compaction are unknown, even those after an edit that stays.
-    later = [entry for entry in history.deeds if entry.seq >= newest.kept_from]
-    found = judged(text, claimed, steps(later, core.traits, core.ctx.cwd))
-    return found if found.edited else NO_RECEIPT
+    later = steps((entry for entry in history.deeds if entry.seq >= newest.kept_from), core.traits, core.ctx.cwd)
+    found = judged(text, claimed, later)
+    failed = any(not proof.passed for kind, proof in ledger(later).proofs.items() if kind in claimed)
+    return found if found.edited or failed else NO_RECEIPT
 
 
 def steps(entries: Iterable[Record], traits: Mapping[str, Traits], cwd: Path) -> list[Step]:

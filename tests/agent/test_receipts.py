@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from agentcli.agent.ports import Prompt
 from agentcli.agent.proof import Step, examines
 from agentcli.agent.receipts import receipt, steps
@@ -275,9 +277,21 @@ def test_receipts_can_be_switched_off_and_say_nothing_without_a_claim(tmp_path: 
     assert (end.verified, told, reminders) == (None, [], [])
 
 
-def test_an_edit_that_a_compaction_keeps_does_not_prove_that_nothing_ran_since(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("calls", "verified"),
+    [
+        ((WRITE,), False),
+        ((call("bash", command="pytest -q missing.py; exit 4"),), False),
+        ((call("bash", command="pytest -q; sleep 60", run_in_background=True),), False),
+        ((RUN,), True),
+        ((call("read", file_path="tests.sh"),), None),
+    ],
+)
+def test_runs_before_a_compaction_are_unknown_and_what_came_after_it_counts(
+    calls: Sequence[ToolCall], verified: bool | None, tmp_path: Path
+) -> None:
     (tmp_path / "tests.sh").write_text("echo 14 passed\n")
-    script = [say("", WRITE), say("", RUN), say("Done."), WRONG, say("", WRITE), WRONG]
+    script = [say("", WRITE), say("", RUN), say("Done."), WRONG, say("", *calls), WRONG]
     session = open_session(tmp_path, script, mode="yolo", attended=True)
 
     async def main() -> list[bool | None]:
@@ -292,7 +306,7 @@ def test_an_edit_that_a_compaction_keeps_does_not_prove_that_nothing_ran_since(t
                 session.core.record(body)
         return ends
 
-    assert asyncio.run(main()) == [None, None, False]
+    assert asyncio.run(main()) == [None, None, verified]
 
 
 def test_reading_from_a_forge_changes_nothing_and_writing_there_may() -> None:
