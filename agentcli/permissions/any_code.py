@@ -37,13 +37,7 @@ from agentcli.permissions.shell.effects.whole_programs import (
     words_change_files,
 )
 from agentcli.permissions.shell.programs.known_programs import MOVES, bounded, uses_network, word_set
-from agentcli.permissions.shell.syntax.parse import (
-    UNKNOWN,
-    Command,
-    below,
-    parse_word,
-    parser,
-)
+from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, below, parse_word, source_of, syntax_tree
 from agentcli.permissions.shell.syntax.state import Run
 from agentcli.permissions.shell.syntax.values import BELOW
 from agentcli.permissions.shell.syntax.written_out import CHANGING as MEANING
@@ -337,7 +331,7 @@ class _Judge:
     @property
     def _quotes(self) -> bool:
         """True if all variables and substitutions of the line stand in quotes, where the shell takes no value apart."""
-        root = parser().parse(self.line.text.encode("utf-8", "surrogatepass")).root_node
+        root = syntax_tree(self.line.text)
         return all(_is_quoted(node) for node in below(root) if node.type in _EXPANDED)
 
 
@@ -417,7 +411,7 @@ _COMPARING = re.compile(r"!?=|==|-(?:eq|ne|lt|le|gt|ge)")
 
 def _is_simple(line: CommandLine) -> bool:
     """Return True if a line consists of commands with known words, and redirections."""
-    root = parser().parse(line.text.encode("utf-8", "surrogatepass")).root_node
+    root = syntax_tree(line.text)
     return not any(node.type in _COMPUTED for node in below(root))
 
 
@@ -430,7 +424,7 @@ variable_assignment declaration_command for_statement while_statement test_comma
 
 def _is_followed(line: CommandLine) -> bool:
     """Return True if a line has only statements that are followed exactly, and sets only variables of its own."""
-    root = parser().parse(line.text.encode("utf-8", "surrogatepass")).root_node
+    root = syntax_tree(line.text)
     if root.has_error or line.workspace is None or scripts_problem(line.text, line.parts) or _CONTROL.search(line.text):
         return False
     if any(UNKNOWN in source for run in line.followed or () for source in run.reads):
@@ -455,8 +449,7 @@ def _is_followed(line: CommandLine) -> bool:
 
 def _called_in(root: Node) -> set[str]:
     """Return the plain names of all commands in a syntax tree: none of them may be missed."""
-    names = (node for node in below(root) if node.type == "command_name")
-    texts = ((name.text or b"").decode("utf-8", "replace") for name in names)
+    texts = (source_of(node) for node in below(root) if node.type == "command_name")
     return {os.path.basename(text) for text in texts if _PLAIN.fullmatch(text)}
 
 
@@ -482,15 +475,15 @@ _DECLARING = word_set("export declare typeset readonly local")
 
 def _values_in(text: str) -> Iterator[str]:
     """Yield the known values that a line gives to variables: unquoted, the shell takes them apart."""
-    for node in below(parser().parse(text.encode("utf-8", "surrogatepass")).root_node):
+    for node in below(syntax_tree(text)):
         if node.type in ("for_statement", "variable_assignment"):
             yield from (parse_word(value).text for value in node.children_by_field_name("value"))
 
 
 def _set_by(text: str) -> Iterator[str]:
     """Yield the names of the variables that a line sets, but not for a single command."""
-    for node in below(parser().parse(text.encode("utf-8", "surrogatepass")).root_node):
+    for node in below(syntax_tree(text)):
         of_command = node.parent is not None and node.parent.type == "command"
         name = node.child_by_field_name("variable" if node.type == "for_statement" else "name")
         if node.type in ("for_statement", "variable_assignment") and name is not None and not of_command:
-            yield (name.text or b"").decode("utf-8", "replace")
+            yield source_of(name)

@@ -156,7 +156,7 @@ def _git_verdicts(
     part: Part, line: CommandLine, held: Sequence[Held], hidden: Hidden, workspace: Workspace
 ) -> Iterator[GitVerdict]:
     """Yield the verdicts on the git commands that a part may run."""
-    direct = [piece.text for piece in part.words]
+    direct = part.texts
     folders = _places(part, line, workspace)
     for number, words in enumerate(runs(part)):
         if words[0] != "git":
@@ -306,7 +306,7 @@ def with_exclusions(text: str, verdicts: Callable[[Part], Sequence[GitVerdict]])
     added: list[tuple[int, bytes]] = []
     for part, ends in command_nodes(text):
         denied = [verdict for verdict in verdicts(part) if verdict.shows == "denied"]
-        words = [piece.text for piece in part.words]
+        words = part.texts
         specs = dict.fromkeys(spec for verdict in denied for spec in verdict.exclusions if spec not in words)
         if not specs or len(ends) != len(part.words) or os.path.basename(words[0]) not in _ENDING_IN_GIT:
             continue

@@ -145,7 +145,7 @@ class CommandLine:
     @cached_property
     def _consequence(self) -> str:
         """The first consequence of a command that needs caution, with the command's name; empty if none is known."""
-        all_words = ([piece.text for piece in part.words] for part in self.parts)
+        all_words = (part.texts for part in self.parts)
         return next(filter(None, (named_consequence(words, self.places) for words in all_words)), "")
 
     def explained(self) -> tuple[str, ...]:
@@ -162,7 +162,7 @@ class CommandLine:
                     yield _with_consequence(reading.why, named_consequence(command.words, self.places))
         else:
             for part in self.parts:
-                words = [piece.text for piece in part.words]
+                words = part.texts
                 yield named_consequence(words, self.places) or self._reason_alone(words)
                 yield from _writes(part)
 
@@ -176,7 +176,7 @@ class CommandLine:
     @cached_property
     def _discards(self) -> str:
         """Reason why git discards changes of files that exist nowhere else; empty if it does not."""
-        git = (plain_git([piece.text for piece in part.words]) for part in self.parts if part.words)
+        git = (plain_git(part.texts) for part in self.parts if part.words)
         found = (words for words in git if len(words) > 1 and words[0] == "git" and words[1] in DISCARDING)
         return next((f"git {words[1]} discards changes" for words in found if replaces_files(words)), "")
 
@@ -277,7 +277,7 @@ class CommandLine:
         ran: dict[tuple[str, ...], tuple[Path, ...]] = {}
         for run in self.followed or ():
             ran[run.words] = (*ran.get(run.words, ()), *run.folders)
-        words = (tuple(piece.text for piece in part.words) for part in parts)
+        words = (tuple(part.texts) for part in parts)
         return tuple(tuple(dict.fromkeys(ran.get(each) or self.places))[:MOST_FOLDERS] for each in words)
 
     @cached_property
@@ -288,7 +288,7 @@ class CommandLine:
         the shell knows is included.
         """
         texts = [" ".join(started(part)) for part in self._acting]
-        all_words = ([piece.text for piece in part.words] for part in self._running[0])
+        all_words = (part.texts for part in self._running[0])
         texts += (" ".join(words) for words in all_words if words and named_consequence(words, self.places))
         return tuple(dict.fromkeys(texts))
 
@@ -372,7 +372,7 @@ class CommandLine:
     @property
     def shows_history(self) -> bool:
         """True if it may show the content of files that a repository has recorded."""
-        git = (plain_git([piece.text for piece in part.words]) for part in self._running[0] if part.words)
+        git = (plain_git(part.texts) for part in self._running[0] if part.words)
         each = zip(self.commands, self.readings, strict=True)
         if not self.commands or any(of.why and not of.outside and one.words[0] != "git" for one, of in each):
             return True
@@ -462,7 +462,7 @@ class CommandLine:
     @cached_property
     def beginnings(self) -> tuple[str, ...]:
         """Known beginnings of commands that the shell will complete: `git p` of `git p$(x)`."""
-        texts = (" ".join(piece.text for piece in part.words) for part in self.parts)
+        texts = (" ".join(part.texts) for part in self.parts)
         return tuple(text.partition(UNKNOWN)[0] for text in texts if UNKNOWN in text)
 
     @cached_property
@@ -472,7 +472,7 @@ class CommandLine:
         for part in self.parts:
             name = os.path.basename(part.words[0].text) if part.words else ""
             if is_interpreter(name) or not (name in READERS or name in WRAPPERS or name in KNOWN):
-                texts += (piece.text for piece in part.words[1:])
+                texts += part.texts[1:]
         texts += (run.script for run in self.followed or ())
         return tuple(texts)
 

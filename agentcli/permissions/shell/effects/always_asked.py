@@ -92,7 +92,7 @@ def why_protected(
 
 def _only_shows(part: Part) -> bool:
     """Return True if a command only reads, in any folder, or only shows names."""
-    words = [piece.text for piece in part.words]
+    words = part.texts
     return bool(words) and (fits_reading(words[0], words) or names_only(words))
 
 
@@ -126,7 +126,7 @@ def _names_none(program: str, before: Piece, piece: Piece, workspace: Workspace)
 def _part_protected(
     part: Part, folders: Sequence[Path], workspace: Workspace, reader: Reader, *, feeds: bool, boxed: bool
 ) -> str:
-    values = [piece.text for piece in part.words]
+    values = part.texts
     entries = bool(values) and names_only(values)
     words = () if entries and not feeds else part.words[1:]
     words = tuple(
@@ -329,7 +329,7 @@ def _folders(text: str, parts: Sequence[Part], workspace: Workspace) -> list[Pat
     """Return the folders in which a command of the line may run. A failed `cd` stays in its folder."""
     folder, left = workspace.cwd, []
     for part in parts:
-        values = [piece.text for piece in part.words]
+        values = part.texts
         if len(values) == 2 and values[0] in ("cd", "pushd") and UNKNOWN not in values[1] and not impossible(values[1]):
             target = _at(values[1], folder, workspace)
             if not probe.is_dir(target) and not re.search(rf"cd\s+\S*{re.escape(values[1])}\S*\s*&&", text):

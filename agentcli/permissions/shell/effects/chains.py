@@ -24,7 +24,17 @@ from agentcli.permissions.shell.effects.pushing import why_published
 from agentcli.permissions.shell.effects.taking import line_makes_no_links
 from agentcli.permissions.shell.programs.known_programs import SHELLS, limited_program, word_set
 from agentcli.permissions.shell.programs.option_grammar import fit
-from agentcli.permissions.shell.syntax.parse import Piece, below, contents, parse, parse_word, parser, plain_git, runs
+from agentcli.permissions.shell.syntax.parse import (
+    Piece,
+    below,
+    contents,
+    parse,
+    parse_word,
+    plain_git,
+    runs,
+    source_of,
+    syntax_tree,
+)
 from agentcli.permissions.shell.syntax.written_out import constants
 from agentcli.system import probe
 
@@ -92,7 +102,7 @@ def _switches(part: LinePart) -> bool:
 
 
 def _git(text: str) -> Sequence[Sequence[str]]:
-    lines = (plain_git([piece.text for piece in part.words]) for part in contents(text)[0] if part.words)
+    lines = (plain_git(part.texts) for part in contents(text)[0] if part.words)
     return [words for words in lines if words[0] == "git"]
 
 
@@ -147,7 +157,7 @@ def pieces(text: str) -> tuple[Segment, ...]:
 def _printed_apart(segment: Segment) -> tuple[Segment, ...]:
     """Return the two pieces of a segment whose command may act outside and prints into a file; else the segment."""
     data = segment.text.encode("utf-8", "surrogatepass")
-    node = parser().parse(data).root_node
+    node = syntax_tree(segment.text)
     while node.named_children and node.type in ("program", "list"):
         node = node.named_children[-1]
     if node.type != "redirected_statement" or node.end_byte != len(data.rstrip()):
@@ -199,7 +209,7 @@ def segments(text: str) -> tuple[Segment, ...]:
     The first may be `cd FOLDER`: every other piece then begins with it. The caller checks that the folder exists.
     """
     data = text.encode("utf-8", "surrogatepass")
-    root = parser().parse(data).root_node
+    root = syntax_tree(text)
     spans = _divided(root)
     if root.has_error or spans is None or len(spans) < 2 or any(map(_shows_state, below(root))):
         return ()
@@ -296,7 +306,7 @@ def _shows_state(node: Node) -> bool:
         case "&" | "arithmetic_expansion" | "special_variable_name":
             return True
         case "variable_name":
-            return _STATE.fullmatch((node.text or b"").decode("utf-8", "replace")) is not None
+            return _STATE.fullmatch(source_of(node)) is not None
         case "expansion":
             return any(child.type in _ASSIGNING for child in node.children)
         case _:
@@ -305,7 +315,7 @@ def _shows_state(node: Node) -> bool:
 
 def _commands(text: str) -> Iterator[Node]:
     """Yield the simple commands that run in the shell itself, not in a child."""
-    for node in parser().parse(text.encode("utf-8", "surrogatepass")).root_node.children:
+    for node in syntax_tree(text).children:
         while node.type in ("redirected_statement", "negated_command") and node.named_children:
             node = node.named_children[0]
         if node.type == "command":

@@ -63,9 +63,10 @@ from agentcli.permissions.shell.syntax.parse import (
     assignments,
     below,
     parse,
-    parser,
     runs,
+    source_of,
     starts_in_background,
+    syntax_tree,
 )
 from agentcli.permissions.shell.syntax.values import BELOW, spread
 from agentcli.permissions.shell.syntax.written_out import CHANGING as CHANGING_VARIABLES
@@ -204,7 +205,7 @@ _SETTING = re.compile(r"[-+][eux]+o?|[-+]o|pipefail|errexit|nounset|xtrace")
 def _renames(parts: Sequence[Part]) -> bool:
     """Return True if a command may change the meaning of later words of its line, or makes names a script."""
     return any(
-        name in _MEANING or (name in SHELLS and _fills_in([piece.text for piece in part.words], arguments))
+        name in _MEANING or (name in SHELLS and _fills_in(part.texts, arguments))
         for part in parts
         for name, *arguments in runs(part)
     )
@@ -277,7 +278,7 @@ def _judged(part: Part, folders: Sequence[Path], workspace: Workspace, reader: R
     for piece in (*part.reads, *part.writes):
         if why := _target_problem(piece.text, piece in part.writes, folders, workspace):
             return _Judged(why)
-    words = tuple(piece.text for piece in part.words)
+    words = tuple(part.texts)
     if not words:
         return _Judged(trusted=True)
     command = Command(words, "", True)
@@ -314,8 +315,7 @@ def _compares_plainly(text: str) -> bool:
 
     Other operators, such as `-v`, take a name in which the shell would run commands.
     """
-    nodes = below(parser().parse(text.encode("utf-8", "surrogatepass")).root_node)
-    tests = ((node.text or b"").decode("utf-8", "replace") for node in nodes if node.type == "test_command")
+    tests = (source_of(node) for node in below(syntax_tree(text)) if node.type == "test_command")
     return all(map(_COMPARISON.fullmatch, tests))
 
 
@@ -639,7 +639,7 @@ def only_reads(part: Part) -> bool:
     """Return True if a command, by its words, only reads or only acts on its own line's shell."""
     if any(not STREAMS.fullmatch(piece.text) for piece in part.writes) or not part.words[0].known:
         return False
-    values = [piece.text for piece in part.words]
+    values = part.texts
     name = values[0]
     return (
         name in OF_THE_SHELL

@@ -100,7 +100,7 @@ def together(found: Sequence[Elsewhere]) -> Elsewhere:
 
 def mentions(parts: Sequence[Part]) -> bool:
     """Return True if a command of these may be one that acts elsewhere."""
-    return any(part.words and acts_by_name([piece.text for piece in part.words]) for part in parts)
+    return any(part.words and acts_by_name(part.texts) for part in parts)
 
 
 def acts_by_name(words: Sequence[str]) -> bool:

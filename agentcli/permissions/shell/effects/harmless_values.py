@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from agentcli.permissions.paths import Workspace, entries_of, impossible
 from agentcli.permissions.shell.programs.known_programs import BUILTINS
-from agentcli.permissions.shell.syntax.parse import below, parse_word, parser
+from agentcli.permissions.shell.syntax.parse import below, parse_word, source_of, syntax_tree
 from agentcli.permissions.shell.syntax.written_out import FINDING
 from agentcli.system.programs import located
 
@@ -75,7 +75,7 @@ def without_assignments(text: str) -> tuple[str, dict[int, dict[str, str]]] | No
     """
     if "=" not in text:
         return None
-    root = parser().parse(text.encode("utf-8", "surrogatepass")).root_node
+    root = syntax_tree(text)
     commands = sorted((node for node in below(root) if node.type == "command"), key=lambda node: node.start_byte)
     source = text.encode("utf-8", "surrogatepass")
     kept, end, found = b"", 0, dict[int, dict[str, str]]()
@@ -90,7 +90,7 @@ def without_assignments(text: str) -> tuple[str, dict[int, dict[str, str]]] | No
         name = command.child_by_field_name("name")
         values: dict[str, str] = {}
         for node in set_here:
-            read = _ASSIGNED.fullmatch((node.text or b"").decode("utf-8", "replace"))
+            read = _ASSIGNED.fullmatch(source_of(node))
             value = node.child_by_field_name("value")
             piece = parse_word(value) if value is not None else None
             if read is None or (piece is not None and (not piece.known or piece.loose)):
@@ -110,7 +110,7 @@ def _by_env(command: Node) -> tuple[dict[str, str], int] | None:
         return None
     values: dict[str, str] = {}
     for word in called[1:]:
-        text = (word.text or b"").decode("utf-8", "replace")
+        text = source_of(word)
         read = _ASSIGNED.fullmatch(text)
         if read is None:
             return (values, word.start_byte) if values and _PROGRAM.fullmatch(text) else None

@@ -186,7 +186,7 @@ def why_published(text: str, earlier: Sequence[str], workspace: Workspace) -> st
 
 
 def _git_commands(text: str) -> Sequence[tuple[str, ...]]:
-    lines = (plain_git([piece.text for piece in part.words]) for part in contents(text)[0] if part.words)
+    lines = (plain_git(part.texts) for part in contents(text)[0] if part.words)
     return [tuple(words) for words in lines if words[0] == "git"]
 
 

@@ -58,5 +58,5 @@ def makes_no_links(words: Sequence[str]) -> bool:
 def line_makes_no_links(text: str) -> bool:
     """Return True if that is so for every command of a line."""
     parts, whole = contents(text)
-    lines = [[piece.text for piece in part.words] for part in parts]
+    lines = [part.texts for part in parts]
     return whole and all(not words or makes_no_links(words) for words in lines)

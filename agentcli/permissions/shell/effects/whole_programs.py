@@ -221,7 +221,7 @@ def _on_machine(words: Sequence[str], folders: Sequence[Path], workspace: Worksp
     parts, whole = contents(there.text)
     hidden = any(not piece.known for part in parts for piece in part.words[:1])
     fed = re.fullmatch(r"(?:ba|z)?sh(?: -[ls]+)*", there.text)
-    if not (whole or fed) or hidden or any(is_final([piece.text for piece in part.words]) for part in parts):
+    if not (whole or fed) or hidden or any(is_final(part.texts) for part in parts):
         return None
     return Whole(f"ssh {there.host} *", exact=True)
 

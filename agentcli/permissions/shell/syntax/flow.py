@@ -18,7 +18,7 @@ from agentcli.permissions.paths import Workspace
 from agentcli.permissions.shell.programs.known_programs import MOVES, SHELLS, is_interpreter, word_set
 from agentcli.permissions.shell.programs.listing import listed
 from agentcli.permissions.shell.syntax.inner_commands import Script, started_by
-from agentcli.permissions.shell.syntax.parse import UNKNOWN, below, parser
+from agentcli.permissions.shell.syntax.parse import UNKNOWN, below, source_of, syntax_tree
 from agentcli.permissions.shell.syntax.state import (
     Run,
     State,
@@ -99,7 +99,7 @@ class _Follower:
     def text(self, text: str, state: State, depth: int) -> State:
         if not depth:
             raise TooMuchError
-        root = parser().parse(text.encode("utf-8", "surrogatepass")).root_node
+        root = syntax_tree(text)
         after = self.node(root, state, depth)
         if root.has_error:
             for words, writes in rough_commands(text):
@@ -131,7 +131,7 @@ class _Follower:
                 name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
                 if name is None or body is None:
                     return state
-                return replace(state, functions={**state.functions, _raw(name): body})
+                return replace(state, functions={**state.functions, source_of(name): body})
             case "if_statement" | "while_statement" | "case_statement":
                 return either(state, self._branches(node, state, depth))
             case "list" if any(child.type == "||" for child in node.children):
@@ -276,7 +276,7 @@ class _Follower:
             self._children(value, state, depth)
         values = self._values(value, state, depth) if value is not None else ("",)
         adds = any(child.type == "+=" for child in node.children)
-        return bound(state, _raw(name), (UNKNOWN,) if adds else values)
+        return bound(state, source_of(name), (UNKNOWN,) if adds else values)
 
     def _loop(self, node: Node, state: State, depth: int) -> State:
         name, body = node.child_by_field_name("variable"), node.child_by_field_name("body")
@@ -284,7 +284,7 @@ class _Follower:
         for value in node.children_by_field_name("value"):
             self._children(value, state, depth)
             values += self._values(value, state, depth)
-        inner = bound(state, _raw(name), tuple(values[:MOST]) or (UNKNOWN,)) if name is not None else state
+        inner = bound(state, source_of(name), tuple(values[:MOST]) or (UNKNOWN,)) if name is not None else state
         return either(state, self.node(body, inner, depth)) if body is not None else state
 
     def _values(self, node: Node, state: State, depth: int) -> Values:
@@ -317,7 +317,7 @@ class _Follower:
                 name, value = child.child_by_field_name("name"), child.child_by_field_name("value")
                 found = self._values(value, state, depth) if value is not None else ("",)
                 if name is not None:
-                    own[_raw(name)] = found[0]
+                    own[source_of(name)] = found[0]
             elif child.type == "herestring_redirect":
                 script = "\n".join(self._values(child.children[-1], state, depth))
                 state = replace(state, fed=tuple(script.split("\n")))
@@ -368,7 +368,7 @@ class _Follower:
 
     def _call(self, name: str, arguments: Sequence[str], state: State, depth: int) -> State:
         """Follow the call of a function, but not into itself."""
-        nothing = parser().parse(b"").root_node
+        nothing = syntax_tree("")
         inner = replace(with_arguments(state, arguments), functions={**state.functions, name: nothing})
         return after_call(state, self.node(state.functions[name], inner, depth - 1), name, nothing)
 
@@ -409,7 +409,7 @@ def _last_of_list(node: Node) -> Node | None:
 
 def _with_here_document(found: _Redirections, node: Node) -> _Redirections:
     """Return the redirections with a here-document, and the words and commands that the grammar puts into it."""
-    script = next((_raw(part) for part in node.children if part.type == "heredoc_body"), "")
+    script = next((source_of(part) for part in node.children if part.type == "heredoc_body"), "")
     words = node.children_by_field_name("argument")
     others = (part for part in node.named_children if part not in words and not part.type.startswith("heredoc"))
     return replace(
@@ -422,7 +422,7 @@ def _with_here_document(found: _Redirections, node: Node) -> _Redirections:
 
 
 def _names(node: Node) -> list[str]:
-    found = [_raw(child) for child in [node, *below(node)] if child.type == "command_name"]
+    found = [source_of(child) for child in [node, *below(node)] if child.type == "command_name"]
     return [os.path.basename(name) for name in found]
 
 
@@ -433,10 +433,6 @@ def _followed_by_and(node: Node) -> bool:
             return after.type == "&&"
         node = node.parent
     return False
-
-
-def _raw(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")
 
 
 _KEYWORDS = word_set("if then elif else while until do for case in select function { } ! time coproc")

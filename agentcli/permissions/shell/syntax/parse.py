@@ -53,6 +53,16 @@ def parser() -> _Grammar:
     return found
 
 
+def syntax_tree(text: str) -> Node:
+    """Return the root of a line's syntax tree."""
+    return parser().parse(text.encode("utf-8", "surrogatepass")).root_node
+
+
+def source_of(node: Node) -> str:
+    """Return the text of a node as the line has it."""
+    return (node.text or b"").decode("utf-8", "replace")
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """One simple command of a fully understood line. `joint` is the operator before it; `bare` is true if the name is unquoted."""
@@ -106,6 +116,11 @@ class Part:
     writes: tuple[Piece, ...] = ()
     reads: tuple[Piece, ...] = ()
 
+    @property
+    def texts(self) -> list[str]:
+        """The texts of its words."""
+        return [piece.text for piece in self.words]
+
 
 @dataclass(frozen=True, slots=True)
 class ParsedLine:
@@ -126,8 +141,7 @@ _LOOSE = frozenset("*?[{")
 
 def parse(text: str) -> ParsedLine:
     """Return every command that a line may run, however nested, for deny rules."""
-    tree = parser().parse(text.encode("utf-8", "surrogatepass"))
-    root = tree.root_node
+    root = syntax_tree(text)
     fed = [node for node in below(root) if node.type in ("heredoc_body", "herestring_redirect")]
     parts = tuple(_part(node) for node in _commands(root))
     return ParsedLine(parts, tuple(map(_fed, fed)), not root.has_error)
@@ -138,7 +152,7 @@ def command_nodes(text: str) -> Iterator[tuple[Part, tuple[int, ...]]]:
 
     Words after a redirection are left out.
     """
-    for node in _commands(parser().parse(text.encode("utf-8", "surrogatepass")).root_node):
+    for node in _commands(syntax_tree(text)):
         if node.type == "command":
             yield _part(node), tuple(child.end_byte for child in _word_nodes(node))
 
@@ -150,7 +164,7 @@ def told_only(text: str, reads: Callable[[Part], bool]) -> frozenset[tuple[Piece
     """
     found: set[tuple[Piece, ...]] = set()
     taken: set[tuple[Piece, ...]] = set()
-    for node in _commands(parser().parse(text.encode("utf-8", "surrogatepass")).root_node):
+    for node in _commands(syntax_tree(text)):
         part, around, plain = _part(node), node.parent, True
         while around is not None and plain:
             plain = around.type not in _TAKING
@@ -167,7 +181,7 @@ _TAKING = frozenset({"command_substitution", "process_substitution", "function_d
 
 def starts_in_background(text: str) -> bool:
     """Return True if a line starts a command in the background."""
-    return any(node.type == "&" for node in below(parser().parse(text.encode("utf-8", "surrogatepass")).root_node))
+    return any(node.type == "&" for node in below(syntax_tree(text)))
 
 
 def below(node: Node) -> Iterator[Node]:
@@ -197,7 +211,7 @@ def assignments(text: str, own: Callable[[str], bool] = lambda _: False) -> list
     Omit unknown values of the shell's `own` variables, which no program gets.
     """
     found: list[tuple[str, str]] = []
-    for node in below(parser().parse(text.encode("utf-8", "surrogatepass")).root_node):
+    for node in below(syntax_tree(text)):
         if node.type in ("for_statement", "c_style_for_statement", "subscript"):
             return None
         if node.type == "variable_assignment":
@@ -205,7 +219,7 @@ def assignments(text: str, own: Callable[[str], bool] = lambda _: False) -> list
             piece = _value(value) if value is not None else Piece("")
             if name is None or name.type != "variable_name":
                 return None
-            plain = (name.text or b"").decode("utf-8", "replace")
+            plain = source_of(name)
             if piece.known and not piece.loose:
                 found.append((plain, piece.text))
             elif not own(plain) or (node.parent is not None and node.parent.type in _GIVING):
@@ -290,7 +304,7 @@ def parse_word(node: Node) -> Piece:
 
 def _value(node: Node) -> Piece:
     """Return the value of a word, with UNKNOWN for text that only the shell knows, except HOME and PWD."""
-    raw = (node.text or b"").decode("utf-8", "replace")
+    raw = source_of(node)
     match node.type:
         case "word" | "number" | "string_content" | "variable_name" | "test_operator" | "[" | "]" | "[[" | "]]":
             inside = node.parent is not None and node.parent.type == "string"
@@ -331,7 +345,7 @@ def _pieces(node: Node) -> Iterator[Piece]:
 def _fed(node: Node) -> str:
     """Return the text of a here-document or here-string, as far as it is known."""
     if node.type == "heredoc_body":
-        return (node.text or b"").decode("utf-8", "replace")
+        return source_of(node)
     return _value(node.children[-1]).text
 
 
@@ -366,7 +380,7 @@ def contents(text: str, completions: bool = True) -> tuple[tuple[Part, ...], boo
 
 def spellings(part: Part) -> Iterator[str]:
     """Yield the texts by which a rule may match the commands of this part, with wrappers removed."""
-    line = [piece.text for piece in part.words]
+    line = part.texts
     if not line:
         return
     for form in (line, plain_git(line), [line[0].lower(), *line[1:]]):
@@ -385,7 +399,7 @@ def runs(part: Part) -> Iterator[list[str]]:
 
     They have no folders in names and no global options of git.
     """
-    line = [piece.text for piece in part.words]
+    line = part.texts
     if line and line[0]:
         for words in (line, *_wrapped(line)):
             named = [os.path.basename(words[0]) or words[0], *words[1:]]
@@ -397,7 +411,7 @@ def started(part: Part) -> list[str]:
 
     For a command that it starts in other circumstances, return those: `timeout 5 make` gives `make`.
     """
-    line = [piece.text for piece in part.words]
+    line = part.texts
     inner = list(_wrapped(line)) if os.path.basename(line[0]) in PLAIN_WRAPPERS else []
     return plain_git(inner[-1] if inner else line)
 
@@ -468,7 +482,7 @@ def _look(text: str, parts: list[Part], depth: int, completions: bool) -> bool:
         whole = whole and named and not _reads_script(part)
         if name == "complete" and not completions:
             continue
-        if _wraps(name, [word.text for word in part.words[1:]]) or _has_alias(part):
+        if _wraps(name, part.texts[1:]) or _has_alias(part):
             whole = whole and (all(word.known for word in part.words) or _starts_known(name, part))
             whole = _look_inside(part, parts, depth, completions) and whole
         elif name in EVALUATING and any("$(" in word.text or "`" in word.text for word in part.words[1:]):
@@ -530,13 +544,13 @@ _EXECUTING = PLAIN_WRAPPERS.union(
 
 def starts_interpreter(part: Part) -> bool:
     """Return True if a command may start an interpreter that is no shell."""
-    words = [word.text for word in part.words]
+    words = part.texts
     return bool(words) and _own_language(words) < len(words)
 
 
 def _look_inside(part: Part, parts: list[Part], depth: int, completions: bool) -> bool:
     whole = True
-    program = len(part.words) if completions else _own_language([word.text for word in part.words])
+    program = len(part.words) if completions else _own_language(part.texts)
     for word in part.words[1:program]:
         if word.text in (UNKNOWN, ";") or _SCRIPTED.isdisjoint(word.text):
             continue

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from agentcli.core.dataclass import dataclass
 from agentcli.core.sanitise import invisible
 from agentcli.permissions.shell.syntax.here_texts import HERE_TEXT, here_text, prints_text
-from agentcli.permissions.shell.syntax.parse import PLACE, Command, Loop, parser
+from agentcli.permissions.shell.syntax.parse import PLACE, Command, Loop, source_of, syntax_tree
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -374,7 +374,7 @@ _TEST_WORDS = _WORD_NODES | {"test_operator", "extglob_pattern", "[", "[[", "]",
 
 def _tree_spans(text: str, variables: frozenset[str]) -> list[tuple[int, int]] | NotPlain:
     """Return the spans of the words of simple commands that tree-sitter finds, in order; NotPlain if it finds anything else."""
-    root = parser().parse(text.encode()).root_node
+    root = syntax_tree(text)
     if root.has_error:
         return NotPlain("can't parse the command")
     spans: list[tuple[int, int]] = []
@@ -417,7 +417,7 @@ def _usual(node: Node, variables: frozenset[str]) -> bool:
     if node.type == "special_variable_name":
         return node.text == b"?"
     if node.type in ("simple_expansion", "expansion"):
-        return (node.text or b"").decode("utf-8", "replace").strip("${}") in variables
+        return source_of(node).strip("${}") in variables
     return node.type in _STRING_NODES or (node.type in _VARIABLE_NODES and bool(variables))
 
 

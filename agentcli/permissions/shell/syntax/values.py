@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from agentcli.permissions.shell.syntax.parse import UNKNOWN, Piece, parse_word
+from agentcli.permissions.shell.syntax.parse import UNKNOWN, Piece, parse_word, source_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -42,7 +42,7 @@ def merged(values: Iterable[str]) -> Values:
 
 def word_values(node: Node, variables: Mapping[str, Values], output: Callable[[Node], Values | None]) -> Values:
     """Return the values that a word may have. `output` returns the names that the commands of `$(…)` print."""
-    raw = (node.text or b"").decode("utf-8", "replace")
+    raw = source_of(node)
     match node.type:
         case "string" | "translated_string":
             parts = [child for child in node.children if child.type not in ('"', "$")]
