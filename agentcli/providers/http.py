@@ -9,14 +9,13 @@ import os
 import re
 import warnings
 from collections.abc import Awaitable, Callable, Iterator
-from contextvars import ContextVar
 from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from agentcli.core.errors import Cause, ModelError
 from agentcli.core.text.secrets import mask
-from agentcli.providers.http_body import SLICE, bounded, sliced, uncommented
+from agentcli.providers.http_body import SLICE, bounded, sliced
 from agentcli.providers.registry import PRESETS, PROVIDERS
 from agentcli.providers.settings import ProviderSettings, base_url_places, base_url_variable
 
@@ -26,23 +25,21 @@ if TYPE_CHECKING:
     import httpx2
 
 BeforeSending = Callable[["httpx2.Request"], Awaitable[None]]
-opened: ContextVar[list[httpx2.Response] | None] = ContextVar("opened", default=None)
-"""Responses of the running stream, for a reader that must close them itself."""
+BeforeReading = Callable[["httpx2.Response"], Awaitable[None]]
 
 
 def http_client(
     settings: ProviderSettings,
     base_url: str = "",
     *,
-    without_comments: bool = False,
     before_sending: BeforeSending | None = None,
+    before_reading: BeforeReading | None = None,
 ) -> httpx2.AsyncClient:
     """Make a client for requests below a URL. All wait `idle_timeout` for the next byte, even if an SDK sets another
     limit.
 
-    `without_comments` removes the comments with which proxies keep a connection alive. Some SDKs mistake them for an
-    unreadable reply. `before_sending` may change a request. Raises ModelError if the environment specifies an unusable
-    proxy or certificate file.
+    `before_sending` may change a request, `before_reading` a response. Raises ModelError if the environment specifies
+    an unusable proxy or certificate file.
     """
     import httpx2
 
@@ -53,10 +50,10 @@ def http_client(
         if len(request.content) > SLICE:
             request.stream = sliced(request.content)
 
-    mending = [_uncomment] if without_comments else []
+    taking = [before_reading] if before_reading else []
     hooks: dict[str, list[Callable[..., Any]]] = {
         "request": [be_patient, *([before_sending] if before_sending else [])],
-        "response": [partial(_refuse_page, settings), partial(_bound, settings), *mending, _remember],
+        "response": [partial(_refuse_page, settings), partial(_bound, settings), _remember, *taking],
     }
     context = tls_context(base_url)
     try:
@@ -105,17 +102,8 @@ async def _refuse_page(settings: ProviderSettings, response: httpx2.Response) ->
         raise _not_an_api(response.request.url.host, settings)
 
 
-async def _uncomment(response: httpx2.Response) -> None:
-    packed = response.headers.get("content-encoding", "identity") != "identity"
-    if not packed and "event-stream" in response.headers.get("content-type", ""):
-        response.stream = uncommented(response.stream)
-
-
 async def _remember(response: httpx2.Response) -> None:
     response.request.extensions[_BEGUN] = response.is_success
-    responses = opened.get()
-    if responses is not None:
-        responses.append(response)
 
 
 _PROXIES = "The proxy in HTTPS_PROXY, HTTP_PROXY or ALL_PROXY"

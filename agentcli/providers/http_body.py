@@ -184,45 +184,11 @@ def _slicing() -> Any:
     return Sliced
 
 
-def uncommented(stream: Any) -> Any:
-    """Remove comment lines from a stream of server-sent events. A line is passed on once it is complete."""
-    return _uncommented_streams()(stream)
-
-
-@cache
-def _uncommented_streams() -> Callable[[Any], Any]:
-    """Make the class once: one for each stream would keep that stream, with its request, until garbage collection."""
-    import httpx2
-
-    class Uncommented(httpx2.AsyncByteStream):
-        def __init__(self, stream: Any) -> None:
-            self._stream = stream
-
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            rest = bytearray()
-            async with closing(self._stream) as pieces:
-                async for piece in pieces:
-                    seen = len(rest)
-                    rest += piece
-                    if len(rest) > LONGEST_EVENT:
-                        raise _endless()
-                    if rest.find(b"\n", seen) < 0:
-                        continue
-                    *lines, last = bytes(rest).split(b"\n")
-                    rest = bytearray(last)
-                    yield b"".join(line + b"\n" for line in lines if not line.startswith(b":"))
-            yield bytes(rest)
-
-        async def aclose(self) -> None:
-            await self._stream.aclose()
-
-    return Uncommented
-
-
-async def event_data(body: AsyncIterator[bytes]) -> AsyncIterator[list[bytearray]]:
+async def event_data(body: AsyncIterator[bytes], bare: list[bytearray] | None = None) -> AsyncIterator[list[bytearray]]:
     """Yield the data of each event once its last line is complete.
 
-    It is in a list of its own, from which the reader takes it. Then no frame on the way keeps a large text. Raises
+    It is in a list of its own, from which the reader takes it. Then no frame on the way keeps a large text. Lines that
+    belong to no event, such as an error's JSON, are added to `bare`. With it, a last line needs no end. Raises
     ModelError for endless events.
     """
     pending = bytearray()
@@ -255,8 +221,17 @@ async def event_data(body: AsyncIterator[bytes]) -> AsyncIterator[list[bytearray
                 elif not line and data:
                     held = 0
                     yield [data.pop() if len(data) == 1 else _joined(data)]
+                elif line and bare is not None and not line.startswith(_OTHER_LINES):
+                    held += len(line)
+                    bare.append(line)
+    if pending and bare is not None:
+        (data if pending.startswith(b"data:") else bare).append(pending.removeprefix(b"data:"))
     if data:
         yield [_joined(data)]
+
+
+_OTHER_LINES = (b":", b"event:", b"id:", b"retry:")
+"""Beginnings of the lines of an event that are not its data."""
 
 
 def _joined(lines: list[bytearray]) -> bytearray:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import weakref
 from collections.abc import AsyncIterator
-from typing import Any
 
 import pytest
 
 from agentcli.core.errors import ModelError
-from agentcli.providers.http_body import ALIVE, LONGEST_EVENT, Pace, event_data, uncommented
+from agentcli.providers.http_body import ALIVE, LONGEST_EVENT, Pace, event_data
 from agentcli.providers.scripted.model import say
 from tests.loopback import Bytes, Dribble, Endless, Loopback
 from tests.providers.hearing import ALL, Heard, ask, connected, hear, request
@@ -62,19 +59,6 @@ def test_an_event_without_end_is_refused_in_words(given: tuple[bytes, ...]) -> N
     with pytest.raises(ModelError, match=r"an event of more than 64 MB, .* check base_url") as raised:
         asyncio.run(read())
     assert not raised.value.retryable
-
-
-def test_a_line_without_end_is_refused_also_where_comments_are_removed() -> None:
-    class Body:
-        def __aiter__(self) -> AsyncIterator[bytes]:
-            return pieces(MEGABYTE, times=LONGEST_EVENT // len(MEGABYTE) + 1)
-
-    async def read() -> None:
-        async for _ in uncommented(Body()):
-            pass
-
-    with pytest.raises(ModelError, match="an event of more than 64 MB"):
-        asyncio.run(read())
 
 
 class Clock:
@@ -157,13 +141,13 @@ def test_a_reply_byte_by_byte_is_whole_and_a_drip_without_an_event_is_ended(name
 STREAM = b': comment\r\nevent: e\r\ndata: {"a": 1}\r\n\r\ndata: {"b":\ndata: 2}\n\n'
 
 
-def read(body: bytes, size: int) -> list[str]:
+def read(body: bytes, size: int, bare: list[bytearray] | None = None) -> list[str]:
     async def pieces() -> AsyncIterator[bytes]:
         for start in range(0, len(body), size):
             yield body[start : start + size]
 
     async def collected() -> list[str]:
-        return [data.pop().decode() async for data in event_data(pieces())]
+        return [data.pop().decode() async for data in event_data(pieces(), bare)]
 
     return asyncio.run(collected())
 
@@ -177,21 +161,18 @@ def test_an_event_that_is_cut_off_is_none() -> None:
     assert read(b'data: {"a": 1}\n\ndata: {"b"', 5) == ['{"a": 1}']
 
 
-def test_a_stream_without_its_comments_is_not_kept_once_it_was_read() -> None:
-    class Body:
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            for piece in (b": alive\nda", b"ta: 1\n\n"):
-                yield piece
+BARE = b': comment\ndata: {"a": 1}\n\nretry: 5\n{\n  "error": 3\r\n}\n'
 
-    async def pieces(stream: Any) -> bytes:
-        return b"".join([piece async for piece in stream])
 
-    body = Body()
-    kept = weakref.ref(body)
-    gc.disable()  # a cycle would keep it, and the request with it, until garbage is collected
-    try:
-        assert asyncio.run(pieces(uncommented(body))) == b"data: 1\n\n"
-        del body
-        assert kept() is None
-    finally:
-        gc.enable()
+@each_row("size", [1, 2, 7, len(BARE)])
+def test_lines_that_belong_to_no_event_are_told_apart(size: int) -> None:
+    bare: list[bytearray] = []
+    assert read(BARE, size, bare) == ['{"a": 1}']
+    assert bare == [b"{", b'  "error": 3', b"}"]
+
+
+def test_where_bare_lines_are_read_the_last_line_needs_no_end() -> None:
+    bare: list[bytearray] = []
+    assert read(b'data: {"a": 1}\n\ndata: {"b": 2}', 5, bare) == ['{"a": 1}', ' {"b": 2}']
+    assert read(b"{}", 1, bare) == []
+    assert bare == [b"{}"]

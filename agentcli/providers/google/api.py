@@ -3,69 +3,93 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
-import secrets
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
 from agentcli.core.errors import ModelError
 from agentcli.core.model import Request
+from agentcli.core.sanitise import safe_line
 from agentcli.core.streams import closing
 from agentcli.providers.google.models import KIND
-from agentcli.providers.google.request import Former, Json, countable, to_arguments, to_json
-from agentcli.providers.http import http_client, opened, quiet_sdk, scrubbed, tls_context
-from agentcli.providers.http_body import SLICE, sliced
+from agentcli.providers.google.request import Former, countable, to_json
+from agentcli.providers.http import http_client, quiet_sdk, scrubbed, tls_context
+from agentcli.providers.http_body import SLICE, event_data, sliced
 from agentcli.providers.sdk_import import sdk_of
 from agentcli.providers.settings import ProviderSettings
 
-_BODY = "x-agentcli-body"
-"""Header that names the body of a request within this process; it is not sent."""
+
+class _Exchange:
+    """A request's body, and the response to it."""
+
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+        self.response: Any = None
+
+
+_sending: ContextVar[_Exchange | None] = ContextVar("sending", default=None)
+"""The exchange that the SDK makes at present; None while it asks for something else."""
 
 
 class GoogleApi:
-    """Connection to generateContent by the SDK's client, with a key or a platform account."""
+    """Connection to generateContent by the SDK's client, with a key or a platform account.
+
+    The SDK addresses and authorises a request. Hooks of the HTTP client, which is one of its options, send a body made
+    here and take the reply. The SDK itself would copy the whole history for each request, and check each chunk.
+    """
 
     def __init__(self, settings: ProviderSettings, key: str | None, base_url: str) -> None:
         self._settings = settings
         self._key = key
         self._base_url = base_url
         self._former = Former()
-        self._bodies: dict[str, bytes] = {}
         self._http: Any = None
         self._client: Any = None
 
-    def formed(self, request: Request) -> tuple[Json, bytes]:
-        """Return a request for `chunks`: the SDK's arguments, and the body."""
-        body = to_json(request, self._settings, self._former)
-        return to_arguments(request), body
+    def formed(self, request: Request) -> bytes:
+        """Return the body of a request for `chunks`.
 
-    async def chunks(self, arguments: Json, body: bytes) -> AsyncGenerator[Json, None]:
-        """Yield the chunks of a reply with the wire's field names.
+        Raises ModelError for a model name that would change the address.
+        """
+        if any(sign in request.model.id for sign in ("..", "?", "&")):
+            raise ModelError(f"{safe_line(request.model.id)} is not the name of a model.", "bad_request")
+        return to_json(request, self._settings, self._former)
 
-        Raises ModelError for a refusal, also in mid-stream.
+    async def chunks(self, model: str, body: bytes) -> AsyncGenerator[tuple[Any, Mapping[str, str]], None]:
+        """Yield the JSON of each chunk of a reply, with the response's headers.
+
+        Raises ModelError for a refusal, also in mid-stream, and ValueError for what is not JSON.
         """
         client = await self._connected()
-        responses: list[Any] = []
-        opened.set(responses)
-        name = secrets.token_hex(8)
-        self._bodies[name] = body
-        config = _config(name)
+        exchange = _Exchange(body)
         try:
             with self._translated():
-                async with closing(
-                    await client.aio.models.generate_content_stream(**arguments, config=config)
-                ) as chunks:
-                    async for chunk in chunks:
-                        yield chunk.model_dump(by_alias=True, exclude_none=True)
+                await _exchanged(client, model, exchange)
+            headers, bare = exchange.response.headers, list[bytearray]()
+            async with closing(event_data(exchange.response.aiter_bytes(), bare)) as events:
+                async for data in events:
+                    for chunk in self._read(data, headers):
+                        yield chunk, headers
+            if bare:
+                for chunk in self._read([bytearray(b"\n").join(bare)], headers):
+                    yield chunk, headers
         finally:
-            # Closing the SDK's generator leaves the connection open until garbage collection; closing the response
-            # closes it.
-            opened.set(None)
-            del self._bodies[name]
-            for response in responses:
-                await response.aclose()
+            if exchange.response is not None:
+                await exchange.response.aclose()
+
+    def _read(self, data: list[bytearray], headers: Mapping[str, str]) -> Iterator[Any]:
+        """Yield the chunks in an event, whose text is taken from `data`; raise ModelError for an error."""
+        event = json.loads(data.pop().decode("utf-8", "replace"))
+        for chunk in event if isinstance(event, list) else [event]:
+            if "error" in chunk:
+                from agentcli.providers.google.errors import from_answer
+
+                raise from_answer(0, chunk, headers, self._key, self._settings)
+            yield chunk
 
     async def count(self, request: Request) -> Any:
         """Return the number of tokens that the API counts."""
@@ -92,7 +116,7 @@ class GoogleApi:
     def _connect(self, sdk: Any) -> Any:
         quiet_sdk(sdk.__name__, "google_genai")
         context = tls_context(self._base_url)
-        self._http = http_client(self._settings, self._base_url, without_comments=True, before_sending=self._put_body)
+        self._http = http_client(self._settings, self._base_url, before_sending=_put_body, before_reading=_take_reply)
         options: dict[str, Any] = {
             "httpx_async_client": self._http,
             "headers": dict(self._settings.headers),
@@ -111,15 +135,6 @@ class GoogleApi:
             except (ImportError, ValueError) as error:
                 why = scrubbed(str(error), self._key)
                 raise ModelError(f"The Gemini SDK cannot start: {why}", "bad_request") from None
-
-    async def _put_body(self, request: Any) -> None:
-        """Put the body that a request names in place of the SDK's."""
-        import httpx2
-
-        if name := request.headers.pop(_BODY, ""):
-            body = self._bodies[name]
-            request.headers["Content-Length"] = str(len(body))
-            request.stream = sliced(body) if len(body) > SLICE else httpx2.ByteStream(body)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -151,23 +166,54 @@ class GoogleApi:
         return {"vertexai": True, "project": project, "location": location}
 
 
-def _config(name: str) -> Any:
-    """Return the configuration of a request with this body: nothing in it is the SDK's to do."""
-    options = sdk_of(KIND).types.HttpOptions(headers={_BODY: name})
-    return _nothing_to_do().model_copy(update={"http_options": options})
+async def _exchanged(client: Any, model: str, exchange: _Exchange) -> None:
+    """Send a request by the SDK, and await the response, which the SDK finds empty."""
+    contents, config = _nothing_to_do()
+    before = _sending.set(exchange)
+    try:
+        async for _ in await client.aio.models.generate_content_stream(model=model, contents=contents, config=config):
+            pass
+    finally:
+        _sending.reset(before)
+
+
+async def _put_body(request: Any) -> None:
+    """Put the body of the exchange in place of the SDK's."""
+    import httpx2
+
+    if exchange := _sending.get():
+        body = exchange.body
+        request.headers["Content-Length"] = str(len(body))
+        request.stream = sliced(body) if len(body) > SLICE else httpx2.ByteStream(body)
+
+
+async def _take_reply(response: Any) -> None:
+    """Take the response of the exchange; of one that the SDK accepts also the stream."""
+    import httpx2
+
+    if exchange := _sending.get():
+        exchange.response = response
+        if response.status_code == 200:
+            kept = {name: getattr(response, name) for name in ("headers", "stream", "request", "extensions")}
+            exchange.response = httpx2.Response(200, **kept)
+            response.stream = httpx2.ByteStream(b"")
 
 
 @cache
-def _nothing_to_do() -> Any:
-    """Make it once: the SDK is imported only with the first request."""
+def _nothing_to_do() -> tuple[Any, Any]:
+    """Return contents and configuration for the SDK, which requires some. Made once the SDK is imported."""
     types: Any = sdk_of(KIND).types
 
     class Config(types.GenerateContentConfig):  # type: ignore[misc]
-        """The SDK's, with a quick answer: it asks for forty keys, and each would be compared with all fields."""
+        """The SDK's, with quick answers: it is copied three times, and asked for forty keys."""
 
         def __contains__(self, _: object) -> bool:
             return False  # as without this method: iteration yields pairs, never names
 
+        def model_copy(self, **_: object) -> Any:
+            return self  # no copy is changed
+
     # Constructed without validation, which would build one more schema at the first request.
     off = types.AutomaticFunctionCallingConfig(disable=True)
-    return Config.model_construct(automatic_function_calling=off, automatic_continuation=False)
+    config = Config.model_construct(automatic_function_calling=off, automatic_continuation=False)
+    return types.Content.model_construct(), config

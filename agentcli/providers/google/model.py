@@ -44,11 +44,11 @@ class GoogleModel:
         await warmed(KIND)
         api = self._api
         # Built outside of the translation of wire errors, which would report our own errors as the provider's.
-        (arguments, body), reply = api.formed(request), Reply(self._used.of(request))
+        body, reply = api.formed(request), Reply(self._used.of(request))
         with self._translated(reply):
-            async with closing(api.chunks(arguments, body)) as chunks:
-                async for chunk in chunks:
-                    for step in reply.read(chunk):
+            async with closing(api.chunks(request.model.id, body)) as chunks:
+                async for chunk, headers in chunks:
+                    for step in reply.read(chunk, headers):
                         yield step
         for step in reply.end():
             yield step
@@ -90,10 +90,8 @@ class GoogleModel:
             if not reply.stopped:
                 raise connection_error(error, self._settings, self._host) from None
         except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
-            # The SDK and this code expect well-formed input: its own errors and pydantic's are ValueErrors.
-            if _is_in_calls(error):
-                reply.break_call()
-            elif not reply.stopped:
+            # This code expects well-formed input.
+            if not reply.stopped:
                 raise ModelError(
                     f"The reply does not follow the wire format ({type(error).__name__}).", "bad_reply"
                 ) from error
@@ -107,14 +105,3 @@ class GoogleModel:
         from agentcli.providers.google.api import GoogleApi
 
         return GoogleApi(self._settings, self._key, self._base_url)
-
-
-def _is_in_calls(error: Exception) -> bool:
-    """Return True if the SDK refuses only arguments of calls.
-
-    These are the model's mistakes, and its next request reports them. The wire is fine.
-    """
-    errors = getattr(error, "errors", None)
-    found = errors() if callable(errors) else ()
-    places = [each.get("loc", ()) for each in found]
-    return bool(places) and all("args" in place and {"functionCall", "function_call"} & {*place} for place in places)

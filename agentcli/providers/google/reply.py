@@ -60,8 +60,8 @@ class Reply:
         self._usage: Usage | None = None
         self._grounding: Mapping[str, Any] = {}
 
-    def read(self, chunk: Mapping[str, Any]) -> Iterator[StreamEvent]:
-        """Yield the steps of a chunk with the wire's field names.
+    def read(self, chunk: Mapping[str, Any], headers: Mapping[str, str]) -> Iterator[StreamEvent]:
+        """Yield the steps of a chunk of a response with these headers.
 
         Raises TypeError and similar errors if malformed.
         """
@@ -78,7 +78,6 @@ class Reply:
                 self._malformed = self._malformed or _tool_named(candidate.get("finishMessage"))
                 self._sent = sendable(str(candidate.get("finishMessage") or "")).partition(_HEAD)[2]
         reported = chunk.get("usageMetadata")
-        headers = (chunk.get("sdkHttpResponse") or {}).get("headers") or {}
         if reported is not None and (usage := to_usage(reported, headers)) != self._usage:
             self._usage = usage
             yield UsageSeen(usage)
@@ -87,10 +86,6 @@ class Reply:
     def stopped(self) -> bool:
         """True once the finish reason is known."""
         return bool(self._finish)
-
-    def break_call(self) -> None:
-        """Record that the reply ends with a malformed call."""
-        self._finish = "MALFORMED_FUNCTION_CALL"
 
     def end(self) -> Iterator[StreamEvent]:
         """Yield the remaining steps at the end of the stream.
@@ -149,7 +144,7 @@ class Reply:
             return
         call_id = self._ids.fresh(given)
         if not whole and name is not None:
-            self._malformed = sendable(name)
+            self._malformed = name
         from agentcli.providers.arguments import call_of
 
         self._pending.append(call_of(call_id, name, arguments, meta) if whole else None)
@@ -171,8 +166,8 @@ def _search_report(grounding: Mapping[str, Any]) -> Searched:
     """Report searches from the metadata of a grounded reply, which lists the pages with the sentences that they
     support.
     """
-    queries = [sendable(query) for query in grounding.get("webSearchQueries") or () if isinstance(query, str)]
-    pages = [chunk.get("web") for chunk in grounding.get("groundingChunks") or () if isinstance(chunk, Mapping)]
+    queries = [sendable(query) for query in _listed(grounding, "webSearchQueries") if isinstance(query, str)]
+    pages = [chunk.get("web") for chunk in _listed(grounding, "groundingChunks") if isinstance(chunk, Mapping)]
     sources = [
         Source(sendable(str(page.get("uri") or "")), sendable(str(page.get("title") or "")))
         for page in pages
@@ -202,16 +197,13 @@ def _tier_of_traffic(given: Any) -> str:
 
 
 def _meta(part: Mapping[str, Any]) -> Meta | None:
-    """Return a part's signature in its one stored form: servers write base64 in either alphabet; the SDK returns bytes."""
+    """Return a part's signature in its one stored form: servers write base64 in either alphabet."""
     given = part.get("thoughtSignature")
     if not given:
         return None
-    if isinstance(given, bytes):
-        signature = base64.b64encode(given).decode("ascii")
-    else:
-        signature = given.translate(_STANDARD).rstrip("=")
-        signature += "=" * (-len(signature) % 4)
-        base64.b64decode(signature, validate=True)
+    signature = given.translate(_STANDARD).rstrip("=")
+    signature += "=" * (-len(signature) % 4)
+    base64.b64decode(signature, validate=True)
     return {KIND: {SIGNATURE: signature}}
 
 
@@ -222,7 +214,12 @@ def _string(holder: Mapping[str, Any], name: str) -> str | None:
     value = holder.get(name)
     if value is not None and not isinstance(value, str):
         raise TypeError(f"{name} is not text")
-    return value
+    return sendable(value) if value else value
+
+
+def _listed(holder: Mapping[str, Any], name: str) -> list[Any]:
+    value = holder.get(name)
+    return value if isinstance(value, list) else []
 
 
 def _tool_named(message: Any) -> str:
@@ -232,6 +229,6 @@ def _tool_named(message: Any) -> str:
 
 
 def _name(value: Any) -> str:
-    """Return the name of a reason, also for the SDK's own values and for lower case."""
-    name = str(getattr(value, "value", value))
+    """Return the name of a reason, also for lower case."""
+    name = sendable(str(value))
     return name.upper() if name.upper() in STOPS else name

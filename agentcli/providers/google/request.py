@@ -6,10 +6,8 @@ import base64
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agentcli.core.errors import ModelError
 from agentcli.core.message import SIGNATURE, File, Image, Part, Text, Thinking, ToolCall, ToolResult
 from agentcli.core.model import ModelSpec, Request, RequestMessage, ToolSchema
-from agentcli.core.sanitise import safe_line
 from agentcli.providers.google.models import KIND
 from agentcli.providers.settings import ProviderSettings
 from agentcli.providers.wire import BodyWriter, WireMessages, attachment, fit_to_send, joined, wanted_budget, wire_name
@@ -22,21 +20,6 @@ FOREIGN_CALL = base64.urlsafe_b64encode(b"skip_thought_signature_validator").dec
 _PLAIN_SCHEMA = frozenset(
     {"type", "description", "properties", "required", "items", "enum", "nullable", "minimum", "maximum"}
 )
-
-
-def to_arguments(request: Request) -> Json:
-    """Return the arguments of the SDK's `generate_content_stream` for a request.
-
-    The HTTP client puts in the body, which is made here. The SDK would copy and encode the whole history for each
-    request. Raises ModelError for a model name that would change the address.
-    """
-    if any(sign in request.model.id for sign in ("..", "?", "&")):
-        raise ModelError(f"{safe_line(request.model.id)} is not the name of a model.", "bad_request")
-    return {"model": request.model.id, "contents": _REPLACED}
-
-
-_REPLACED = [{"role": "user", "parts": [{"text": "-"}]}]
-"""Contents for the SDK, which requires some."""
 
 
 def to_json(request: Request, settings: ProviderSettings, former: Former) -> bytes:
