@@ -145,7 +145,7 @@ class Compactor:
             made = prunes_of_turn(self._history, window)
             await emit_all(self._cleared(*due_prune(window, datetime.now(UTC), made)), emit)
         window = self._builder.window()
-        if worth_counting(window):
+        if worth_counting(window, boundary=boundary):
             await self._builder.count_exactly(interrupt)
         for planned in compactions(self._builder.window, boundary=boundary, futile=self._failed_size):
             await self.compact(interrupt, emit, "auto", planned=planned)

@@ -308,10 +308,11 @@ def compacts_early_from(window: Window) -> int:
     return policy_of(window).early(window) if window.settings.autocompact else 0
 
 
-def worth_counting(window: Window) -> bool:
+def worth_counting(window: Window, *, boundary: bool = False) -> bool:
     """Return True if an exact count is worth a request.
 
-    It is if the estimate is close to a mark, or exceeds the usable size but may be wrong.
+    It is if the estimate is close to a mark, or exceeds the usable size but may be wrong. At a `boundary` between turns
+    the policy compacts from its own mark on: a hard mark above it decides nothing.
     """
     if window.tokens > window.usable:
         rule, most = window.counter.rule, TOO_MUCH * window.usable
@@ -319,7 +320,9 @@ def worth_counting(window: Window) -> bool:
         if isinstance(rule, Calibrated) and rule.rate >= QUARTER and window.counter.view(window.view) <= most:
             return True
         return TokenCounter(Chars4()).view(window.view) <= most
-    return any(abs(window.tokens - mark) <= _margin(window) for mark in _marks(window))
+    own, hard = compacts_from(window), window.limits.hard
+    marks = (own, window.usable) if boundary and 0 < own < hard else _marks(window)
+    return any(abs(window.tokens - mark) <= _margin(window) for mark in marks)
 
 
 def nothing_due(window: Window) -> bool:

@@ -84,14 +84,15 @@ def test_an_exact_count_is_worth_asking_for_close_to_a_mark_and_above_what_is_us
 ) -> None:
     now = window(ContextSettings(policy=policy, exact_count_margin=0.02))
 
-    def worth(tokens: int) -> bool:
+    def worth(tokens: int, boundary: bool = False) -> bool:
         now.counter.set_exact(now.view, tokens)
-        return worth_counting(now)
+        return worth_counting(now, boundary=boundary)
 
-    below = range(0, 168_000, 1_000)
-    assert [worth(tokens) for tokens in below] == [
-        any(abs(tokens - mark) <= 3_360 for mark in marks) for tokens in below
-    ]
+    below, between = range(0, 168_000, 1_000), marks if policy == "gemini" else (marks[0], marks[-1])
+    for boundary, deciding in ((False, marks), (True, between)):
+        assert [worth(tokens, boundary) for tokens in below] == [
+            any(abs(tokens - mark) <= 3_360 for mark in deciding) for tokens in below
+        ]
     assert all(map(worth, range(168_001, 400_000, 1_000)))
 
 
