@@ -139,10 +139,10 @@ def fork(
     """
 
     def fill(folder: Path) -> SessionInfo:
-        here, there = f"{source / 'records'}{os.sep}", f"{folder / 'records'}{os.sep}"
-        for number, (name, *_) in through(RecordFolder(source / "records").files().items()):
-            if number <= seq:
-                _share(f"{here}{name}", f"{there}{name}", disk)
+        named = through(RecordFolder(source / "records").files().items())
+        _share_named(
+            (names[0] for number, names in named if number <= seq), source / "records", folder / "records", disk
+        )
         for name in ("outputs", CONTENTS, "damaged"):
             _share_all(source / name, folder / name, disk)
         for path in shared_segments(source / RECALL, seq):
@@ -241,6 +241,24 @@ def _share_all(source: Path, target: Path, disk: Disk) -> None:
         elif path.is_file() and not path.name.startswith("."):
             make_folder(disk, there.parent)
             _share(path, there, disk)
+
+
+def _share_named(names: Iterable[str], source: Path, target: Path, disk: Disk) -> None:
+    """Share files of one folder in another. Neither path is resolved for each of them."""
+    with contextlib.ExitStack() as opened:
+        folders = None
+        for name in names:
+            folders = folders or (_opened(source, disk, opened), _opened(target, disk, opened))
+            try:
+                disk.link(name, name, folders)
+            except OSError:
+                _share(source / name, target / name, disk)
+
+
+def _opened(folder: Path, disk: Disk, until: contextlib.ExitStack) -> int:
+    opened = disk.open_folder(folder)
+    until.callback(disk.close, opened)
+    return opened
 
 
 def _share(path: str | Path, there: str | Path, disk: Disk) -> None:

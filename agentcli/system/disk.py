@@ -56,8 +56,9 @@ class Disk:
     def rename(self, old: Path, new: Path) -> None:
         os.replace(old, new)
 
-    def link(self, old: str | Path, new: str | Path) -> None:
-        os.link(old, new)
+    def link(self, old: str | Path, new: str | Path, folders: tuple[int | None, int | None] = (None, None)) -> None:
+        """Give a file a second name. Relative names begin at the open `folders` of the old and the new one."""
+        os.link(old, new, src_dir_fd=folders[0], dst_dir_fd=folders[1], follow_symlinks=False)
 
     def unlink(self, path: Path) -> None:
         os.unlink(path)

@@ -122,9 +122,12 @@ class Recording(Hasty):
         super().rename(old, new)
         self.acts.append(Act("rename", old, new))
 
-    def link(self, old: str | Path, new: str | Path) -> None:
-        super().link(old, new)
-        self.acts.append(Act("link", Path(new), Path(old)))
+    def link(self, old: str | Path, new: str | Path, folders: tuple[int | None, int | None] = (None, None)) -> None:
+        super().link(old, new, folders)
+        here, there = (Path() if folder is None else self._open[folder] for folder in folders)
+        assert isinstance(here, Path)
+        assert isinstance(there, Path)
+        self.acts.append(Act("link", there / new, here / old))
 
     def unlink(self, path: Path) -> None:
         super().unlink(path)
