@@ -12,7 +12,10 @@ def truncate_middle(text: str, longest: int, why: str = "") -> str:
 
     A notice between them states how many are omitted, and why.
     """
-    return text if len(text) <= longest else ends_of((text,), longest, why)
+    if len(text) <= longest:
+        return text
+    half = longest // 2
+    return _ends(text[:half], text[len(text) - half :], len(text), why)
 
 
 def ends_of(pieces: Iterable[str], longest: int, why: str = "") -> str:
@@ -22,9 +25,13 @@ def ends_of(pieces: Iterable[str], longest: int, why: str = "") -> str:
         size += len(piece)
         head += piece[: longest - len(head)]
         tail = (tail + piece[-half:])[-half:] if half else ""
-    if size <= longest:
-        return head
-    return f"{head[:half]}\n[… {size - 2 * half:,} characters left out{f': {why}' if why else ''} …]\n{tail}"
+    return head if size <= longest else _ends(head[:half], tail, size, why)
+
+
+def _ends(head: str, tail: str, size: int, why: str) -> str:
+    """Return the two ends of a text of so many characters, with the notice between them."""
+    left = size - len(head) - len(tail)
+    return f"{head}\n[… {left:,} characters left out{f': {why}' if why else ''} …]\n{tail}"
 
 
 def clip(line: str, characters: int) -> str:
