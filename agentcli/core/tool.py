@@ -307,6 +307,8 @@ class CommandSandbox:
     recorder: Wrap | None = None
     leaving: Wrap | None = None
     """The part of the sandbox that holds around the parts that run outside."""
+    held: Callable[[str, str], object] = lambda *_: None
+    """Called if the sandbox made a command fail and nobody can answer: (command, line of its output)."""
 
 
 NO_SANDBOX = CommandSandbox()

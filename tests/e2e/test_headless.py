@@ -142,6 +142,25 @@ def test_what_is_not_allowed_is_denied_and_listed_and_the_run_goes_on(program: P
     assert allowed.result["permission_denials"] == []
 
 
+@pytest.mark.skipif(detect().kind != "bubblewrap", reason="no sandbox that says what it refuses works here")
+def test_a_command_that_its_sandbox_refused_is_listed_once_with_its_remedy(program: Program) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=program.work, check=True)
+    write = "python3 write.py"
+    (program.work / "write.py").write_text("open('.g' 'it/hooks/made', 'w')")
+    script = program.base / "script.json"
+    calls = [{"name": "bash", "input": {"command": line}} for line in (write, write, "cat missing")]
+    script.write_text(json.dumps({"replies": [{"calls": [call]} for call in calls] + [{"text": "It failed."}]}))
+    given = ("-p", "write", "-m", f"script:{script}", "--mode", "auto")
+    ran = program.ask(*given)
+    assert [(denied["name"], denied["input"], denied["rule"]) for denied in ran.result["permission_denials"]] == [
+        ("bash", {"command": write}, "mode auto")
+    ]
+    [denied] = [line for line in program.run(*given).err.splitlines() if line.startswith("agentcli: denied:")]
+    assert "its sandbox refused it: “OSError: [Errno 30] Read-only file system: '.git/hooks/made'”" in denied
+    allowed = program.ask(*given, "--allow", "bash(python3 *)")
+    assert (allowed.result["permission_denials"], (program.work / ".git/hooks/made").exists()) == ([], True)
+
+
 @pytest.mark.skipif(detect().kind != "bubblewrap" or entrance_program() is None, reason="no network by host here")
 def test_a_host_that_nobody_can_allow_is_listed_once_with_its_remedy(program: Program) -> None:
     fetch = "curl -sS http://b.example/; curl -sS http://b.example/; curl -sS http://bad.example/"

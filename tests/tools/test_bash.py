@@ -474,6 +474,37 @@ def test_a_refused_host_is_the_reason_of_a_failure_unless_the_command_gives_anot
     assert output.count("it ran in a sandbox") == notes.count("it ran in a sandbox")
 
 
+@pytest.mark.parametrize(
+    ("line", "answer", "held"),
+    [
+        ("touch: cannot touch '/etc/x/y': Read-only file system", None, True),
+        ("error: could not lock config file .git/config: Read-only file system", None, True),
+        ("cat: ~/.hidden: No such file or directory", None, True),
+        ("touch: cannot touch '/etc/x/y': Read-only file system", False, False),
+        ("bash: ./run.sh: Permission denied", None, False),
+        ("the disk is a Read-only file system", None, False),
+        ("curl: (6) Could not resolve host: example.com", None, False),
+        ("cat: ~/.missing: No such file or directory", None, False),
+    ],
+)
+def test_a_command_that_certainly_failed_because_of_the_sandbox_is_told_if_nobody_can_answer(
+    line: str, answer: bool | None, held: bool, call: Call, ctx: Bench
+) -> None:
+    async def answers(command: str, reason: str) -> bool | None:
+        return answer
+
+    found: list[str] = []
+    sandbox = CommandSandbox(
+        wrap=Boxed,
+        escalate=answers,
+        held=lambda _, reason: found.append(reason),
+        unseen=lambda path: path.endswith("/.hidden"),
+    )
+    ctx.scope = CallScope(sandbox=sandbox)
+    call("bash", command=f'echo "{line}"; exit 1')
+    assert found == [line] * held
+
+
 def test_without_a_sandbox_nobody_is_asked_to_leave_it(call: Call, ctx: Bench) -> None:
     async def escalate(command: str, reason: str) -> bool:
         raise AssertionError("nobody should be asked")

@@ -10,6 +10,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -31,6 +32,7 @@ from agentcli.core.message import Part, Text, ToolCall, ToolResult
 from agentcli.core.record import Body, InnerCall, TodoItem
 from agentcli.core.tool import UNKNOWN, CommandSandbox, Tool, ToolOutput, Traits
 from agentcli.permissions.rules import NETWORK
+from agentcli.permissions.unattended import NOBODY
 
 if TYPE_CHECKING:
     from agentcli.permissions.decide import Decision
@@ -299,17 +301,19 @@ _SHOWN = 3
 class SandboxStage(Stage):
     """Chooses the sandbox when a command starts: an earlier call may have changed the mode.
 
-    It reports hosts that commands may not reach.
+    It reports hosts that commands may not reach, and commands that failed because of the sandbox.
     """
 
     def __init__(self, setup: SessionSetup, gate: ApprovalGate, printed: PrintedEvents) -> None:
         self._setup, self._gate, self._printed = setup, gate, printed
+        self._held = set[str]()
 
     def around(self, run: Run) -> Run:
         async def ran(call: Call) -> Call:
             decision, traits = call.decision, call.its_tool.traits
             if decision is not None and traits.runs_commands:
-                call = replace(call, box=self._sandbox(decision, call.harmless))
+                box = self._sandbox(decision, call.harmless)
+                call = replace(call, box=replace(box, held=partial(self._report_held, call.call)))
                 if decision.instead:
                     call = call.with_input({**call.call.input, traits.subject.field: decision.instead})
             try:
@@ -318,6 +322,13 @@ class SandboxStage(Stage):
                 self._report(call.call.call_id)
 
         return ran
+
+    def _report_held(self, call: ToolCall, command: str, reason: str) -> None:
+        """Report a command that the sandbox made fail, once each."""
+        if command not in self._held:
+            self._held.add(command)
+            why = f"its sandbox refused it: “{reason}”. {NOBODY}"
+            self._printed.add(PermissionDecided(call.call_id, call.name, "deny", f"mode {self._gate.mode}", why))
 
     def _report(self, call_id: str) -> None:
         """Report answers about hosts since the last call, such as to a job in the background, and denied hosts."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -38,6 +39,8 @@ _UNAUTHORISED = r"(?i)[^\n]*(?:\b401\b|\bE401\b|unauthori[sz]ed|ENEEDAUTH|authen
 _REFUSED = r"(?i)[^\n]*(?:connection refused|(?-i:\bECONNREFUSED\b)|failed to connect|can't connect|could not connect)[^\n]{0,100}"
 _MISSING = r"(?i)[^\n]*(?:no such file|(?-i:\bENOENT\b)|not found|does not exist|cannot find|can't find)[^\n]*"
 _NAMED = r"(?:~|/)[^\s'\"`:,;()<>]+"
+_READ_ONLY = r"(?i)read-only file system|\bEROFS\b"
+_PATH = r"[^\s'\"`‘’:,;()<>]*[/.][^\s'\"`‘’:,;()<>]*"
 _PORT = r"(?i)(?:localhost|127\.0\.0\.1|\[?::1\]?|0\.0\.0\.0)\"?(?::|,? port:? |\D{0,3}port \(?)(\d{2,5})"
 LACKS = "No module named"
 """What Python says of a module that is not installed."""
@@ -81,6 +84,24 @@ def blocked_by_sandbox(outcome: ToolOutput, sandbox: CommandSandbox) -> str:
     refused = re.search(_REFUSED, tail)
     ports = {int(port) for port in re.findall(_PORT, refused.group())} if refused else set()
     return refused.group().strip() if refused and not all(map(sandbox.same_port, ports)) else ""
+
+
+def is_held(reason: str, sandbox: CommandSandbox, cwd: Path) -> bool:
+    """Return True if only the sandbox can have caused an error.
+
+    The path in its line is hidden, or is on a read-only file system inside only. Other errors may have other causes,
+    such as the mode of a file.
+    """
+    if re.search(_READ_ONLY, reason):
+        named = [cwd / os.path.expanduser(name) for name in re.findall(_PATH, reason)]
+        return bool(named) and all(map(_can_be_written, named))
+    return any(True for _ in _hidden(reason, sandbox))
+
+
+def _can_be_written(path: Path) -> bool:
+    """Return True if a path is on no read-only file system outside the sandbox."""
+    there = next(folder for folder in (path, *path.parents) if probe.exists(folder))
+    return not os.statvfs(there).f_flag & os.ST_RDONLY
 
 
 def _hidden(tail: str, sandbox: CommandSandbox) -> Iterator[tuple[str, str]]:

@@ -33,6 +33,7 @@ from agentcli.tools.lib.command_notes import (
     credentials_missing,
     hidden_unless_named,
     in_environment,
+    is_held,
     made_protected,
     needs_terminal,
     notes_on,
@@ -74,6 +75,8 @@ async def run_command(ctx: ToolContext, call_id: str, command: str, timeout: int
         reason = refused[0] if refused else credentials_missing(outcome.output) if sandbox.fetches(command) else ""
     leaves = await sandbox.escalate(command, f"it says “{reason}”") if reason and sandbox.escalate else False
     if not leaves:
+        if reason and leaves is None and await asyncio.to_thread(is_held, reason, sandbox, ctx.cwd):
+            sandbox.held(command, reason)
         after = NOBODY if leaves is None else KEPT_IN
         outcome = with_cause(outcome, reason if sandbox.escalate else "", refused, after)
         return await asyncio.to_thread(with_files_seen, ctx, command, outcome)
