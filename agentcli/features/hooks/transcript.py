@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from itertools import takewhile
@@ -19,6 +20,9 @@ from agentcli.features.hooks.names import foreign_call
 from agentcli.system import probe
 
 NAME = "transcript.jsonl"
+_PREFIX = "agentcli-transcript-"
+_OLD = 86_400
+"""Seconds after which the transcript of a process that is gone is removed: the process may be in another namespace."""
 
 
 class Transcript:
@@ -44,7 +48,8 @@ class Transcript:
             if self._path is None:
                 if self._closed:
                     return ""
-                handle, name = tempfile.mkstemp(prefix="agentcli-transcript-", suffix=".jsonl")
+                _sweep(Path(tempfile.gettempdir()))
+                handle, name = tempfile.mkstemp(prefix=f"{_PREFIX}{os.getpid()}-", suffix=".jsonl")
                 os.close(handle)
                 self._path = Path(name)
                 self._remove = finalize(self, _remove, self._path)  # at the latest, if the session is never closed
@@ -75,6 +80,18 @@ class Transcript:
                 for line in transcript_lines(record, self._journal.id, self._cwd):
                     file.write(json.dumps(line, separators=(",", ":")) + "\n")
         self._written = newest
+
+
+def _sweep(top: Path) -> None:
+    """Remove the old transcripts of killed processes."""
+    for left in top.glob(f"{_PREFIX}*.jsonl"):
+        process = left.name.removeprefix(_PREFIX).partition("-")[0]
+        with suppress(OSError):
+            if process.isdecimal() and left.lstat().st_mtime < time.time() - _OLD:
+                try:
+                    os.kill(int(process), 0)
+                except ProcessLookupError:
+                    left.unlink()
 
 
 def _remove(path: Path) -> None:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 import stat
 import tempfile
+import time
 from pathlib import Path
 
 SOCKET = "http.sock"
@@ -16,15 +18,21 @@ SOCKET = "http.sock"
 _LONGEST = 100
 """Bytes of a socket's path: systems allow 103 or 107."""
 _PREFIX, _NAME = "agentcli-", "s"
+_OLD = 3600
+"""Seconds after which a socket that nobody listens on is that of a killed process."""
 
 
 def usable_path(path: Path) -> Path:
     """Return `path` if it is short enough for a socket.
 
-    Otherwise return a shorter path, in a folder that only this user can enter. Raises OSError.
+    Otherwise return a shorter path, in a folder that only this user can enter. Raises OSError. Sockets that killed
+    processes left there are removed.
     """
     if len(os.fsencode(path)) <= _LONGEST:
         return path
+    for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/{_NAME}"):
+        if is_private(left) and _is_abandoned(left):
+            remove_socket(left)
     return Path(tempfile.mkdtemp(prefix=_PREFIX)) / _NAME
 
 
@@ -43,6 +51,21 @@ def is_private(path: Path) -> bool:
     except OSError:
         return False
     return stat.S_ISDIR(status.st_mode) and stat.S_IMODE(status.st_mode) == 0o700 and status.st_uid == os.getuid()
+
+
+def _is_abandoned(path: Path) -> bool:
+    """Return True for an old socket on which no process listens."""
+    try:
+        if not stat.S_ISSOCK(path.lstat().st_mode) or path.lstat().st_mtime > time.time() - _OLD:
+            return False
+        with socket.socket(socket.AF_UNIX) as asked:
+            asked.settimeout(1)
+            asked.connect(str(path))
+    except ConnectionRefusedError:
+        return True
+    except OSError:
+        pass
+    return False
 
 
 def remove_socket(path: Path) -> None:

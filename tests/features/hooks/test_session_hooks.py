@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import os
+import subprocess
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from agentcli.agent.ports import ApprovalResponse, Prompt
 from agentcli.agent.session import AgentSession
@@ -519,6 +523,21 @@ def test_the_transcript_of_a_session_that_is_never_closed_goes_with_its_objects(
     del transcript
     gc.collect()
     assert not path.exists()
+
+
+def test_old_transcripts_of_killed_processes_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with subprocess.Popen(["true"]) as gone:
+        gone.wait()
+    names = [f"agentcli-transcript-{number}-{n}.jsonl" for number in (gone.pid, os.getpid()) for n in range(2)]
+    for name in names:
+        (tmp_path / name).touch()
+    for name in (names[0], names[2]):
+        os.utime(tmp_path / name, (1, 1))
+    transcript = Transcript(MemorySession(), Path.cwd())
+    transcript.update()
+    transcript.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names[1:])
 
 
 def test_a_hook_that_comes_after_the_end_makes_no_new_transcript() -> None:

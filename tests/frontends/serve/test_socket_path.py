@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import socket
 from pathlib import Path
 
 import pytest
 
-from agentcli.frontends.serve.socket_path import SOCKET
+from agentcli.frontends.serve.socket_path import SOCKET, usable_path
 from tests.e2e.program import Program
 from tests.frontends.serve.server import Serving
+
+
+def test_sockets_of_killed_processes_are_removed_and_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    long = tmp_path / ("s" * 120)
+    paths = {name: usable_path(long) for name in ("killed", "killed just now", "alive")}
+    bound = {name: socket.socket(socket.AF_UNIX) for name in paths}
+    for name, path in paths.items():
+        bound[name].bind(str(path))
+    bound["alive"].listen()
+    for name in ("killed", "killed just now"):
+        bound[name].close()
+    for name in ("killed", "alive"):
+        os.utime(paths[name], (1, 1))
+    (tmp_path / "agentcli-else").mkdir(mode=0o700)
+    (tmp_path / "agentcli-else/s").write_text("a file")
+    os.utime(tmp_path / "agentcli-else/s", (1, 1))
+    made = usable_path(long)
+    bound["alive"].close()
+    left = {"agentcli-else", made.parent.name, *(paths[name].parent.name for name in ("killed just now", "alive"))}
+    assert {path.name for path in tmp_path.iterdir()} == left
 
 
 @pytest.mark.slow
