@@ -12,14 +12,17 @@ import select
 import signal
 import struct
 import sys
+import tempfile
 import termios
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import pyte
 
+from agentcli.permissions.sandbox.private_tmp import sweep
 from tests.preloaded import Run, forks, preloaded
 
 _TELLING = ("TMUX", "STY", "TERM_PROGRAM", "VTE_VERSION", "KITTY_", "WT_SESSION", "KONSOLE_", "COLORFGBG", "COLORTERM")
@@ -101,6 +104,7 @@ class Terminal:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
             self.wait()
+            sweep(Path(self.env.get("TMPDIR") or tempfile.gettempdir()))
         if not self._hung_up:
             os.close(self.master)
 

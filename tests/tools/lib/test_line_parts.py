@@ -61,7 +61,7 @@ def test_exit_code_output_and_operators_are_those_of_one_line(program: Program, 
         ],
     )
     assert results[0] == ("error", "[exit code 3]")
-    assert results[1][0] == "success"
+    assert results[1][0] == "success", results[1][1]
     assert "none.sh: No such file" in results[1][1]
     assert (log(repository), (repository / "out.txt").read_text()) == (["two"], "last\n")
     assert results[2][1].startswith(f"{repository / 'sub'}\n")
