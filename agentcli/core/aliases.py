@@ -122,6 +122,16 @@ _SLIPS: Renaming = {
     "terminal": ("bash", {}),
 }
 """Names that belong to no program, or to several."""
+_VERBS: Mapping[str, str] = {
+    "read": "read view open show cat", "write": "write create save", "edit": "edit replace", "bash": "run execute exec",
+    "list": "list ls", "grep": "search grep", "glob": "find glob", "web_fetch": "fetch",
+}  # fmt: skip
+_OBJECTS: Mapping[str, str] = {
+    "read": "file files content contents lines", "write": "file", "edit": "file in text string",
+    "bash": "bash shell command cmd terminal in", "list": "dir directory folder files contents",
+    "grep": "file files code content contents text in", "glob": "file files by name path", "web_fetch": "url web page",
+}  # fmt: skip
+"""Words of which names of tools that belong to no program consist: a verb first, then objects (`view_file`)."""
 _PROGRAMS = (CLAUDE_CODE, GEMINI_CLI, PI, OPENCODE, CODEX, TEXT_EDITOR, _SLIPS)
 _LIKE: Mapping[str, str] = {"multi_edit": "edit", "apply_patch": "edit"}
 """Tools that do what another tool does: rules about that tool cover them."""
@@ -149,11 +159,18 @@ SYNONYMS: Mapping[str, str] = {
 
 
 def meanings(name: str) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Yield our tools that other programs call by this name, each with our names of the parameters."""
-    for program in _PROGRAMS:
-        for foreign, meant in program.items():
-            if _plain(foreign) in (_plain(name), _plain(_bare(name))):
-                yield meant
+    """Return our tools that other programs call by this name, each with our names of the parameters.
+
+    A name that no program uses may consist of words that describe one of our tools (`view_file`).
+    """
+    found = [
+        meant
+        for program in _PROGRAMS
+        for foreign, meant in program.items()
+        if _plain(foreign) in (_plain(name), _plain(_bare(name)))
+    ]
+    own = "" if found else _composed(name)
+    return iter(found or ([(own, parameter_aliases(own))] if own else []))
 
 
 def known_as(name: str) -> str:
@@ -198,7 +215,7 @@ def own_name(name: str, known: Collection[str]) -> str:
 
 def no_tool(name: str, known: Collection[str]) -> str:
     """Return the answer to a call of an unknown tool; it suggests the intended tool if that can be guessed."""
-    meant = known_as(name) or known_as(_bare(name)) or next(iter(near_names(name, known)), "")
+    meant = known_as(name) or known_as(_bare(name)) or _composed(name) or next(iter(near_names(name, known)), "")
     question = did_you_mean([meant] if meant in known else [])
     return f"There is no tool {name!r}.{question} There are: {', '.join(sorted(known))}."
 
@@ -211,6 +228,13 @@ def own_rule(rule: str) -> str:
     name, paren, rest = rule.strip().partition("(")
     own = name if "__" in name else known_as(name)
     return f"{own}{paren}{rest}" if own else ""
+
+
+def _composed(name: str) -> str:
+    """Return our tool that the words of a name describe; empty for none."""
+    verb, *objects = re.sub(r"(?<=[a-z])(?=[A-Z])|[^A-Za-z]+", " ", _bare(name)).lower().split() or [""]
+    fits = (tool for tool, verbs in _VERBS.items() if verb in verbs.split() and {*objects} <= {*_OBJECTS[tool].split()})
+    return next(fits, "")
 
 
 def _bare(name: str) -> str:

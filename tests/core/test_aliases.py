@@ -76,6 +76,16 @@ def test_every_tool_of_the_table_is_one_of_ours() -> None:
         ("write-stdin", ["bash_output"], ("session_id", "id")),
         ("list", ["list", "list"], ("directory", "path")),
         ("nobody_calls_it_so", [], None),
+        ("view_file", ["read"], None),
+        ("openFile", ["read"], None),
+        ("functions.execute_bash", ["bash"], None),
+        ("search_files", ["grep"], None),
+        ("find_files_by_name", ["glob"], None),
+        ("create_file", ["write"], None),
+        ("create_directory", [], None),
+        ("run_tests", [], None),
+        ("delete_file", [], None),
+        ("file", [], None),
     ],
 )
 def test_a_foreign_name_means_our_tools_with_their_parameters(

@@ -43,6 +43,9 @@ def own(name: str, given: dict[str, Any], todo: tuple[TodoItem, ...] = ()) -> To
         ("update_plan", {"plan": [{"step": "a", "status": "pending"}], "explanation": "e"}, "todo",
          {"todos": [{"step": "a", "status": "pending"}]}),
         ("write_stdin", {"session_id": 1, "chars": "", "yield_time_ms": 5}, "bash_output", {"id": "job-1"}),
+        ("view_file", {"path": "a.py"}, "read", {"file_path": "a.py"}),
+        ("execute_bash", {"cmd": "ls"}, "bash", {"command": "ls"}),
+        ("search_files", {"query": "x", "directory": "src"}, "grep", {"pattern": "x", "path": "src"}),
     ],
 )  # fmt: skip
 def test_a_call_whose_parameters_all_have_a_meaning_runs_as_ours(
@@ -61,6 +64,8 @@ def test_a_call_whose_parameters_all_have_a_meaning_runs_as_ours(
         ("view", {"path": "a", "view_range": "all"}),
         ("shell", {"command": 5}),
         ("frobnicate", {"x": 1}),
+        ("edit_file", {"path": "a", "code_edit": "x"}),
+        ("run_command", {"command": "ls", "blocking": False}),
         ("TaskUpdate", {"taskId": "7", "status": "completed"}),
     ],
 )
