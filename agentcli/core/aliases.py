@@ -116,7 +116,10 @@ _SLIPS: Renaming = {
     "edit": ("edit", {"file": "file_path", "filename": "file_path"}),
     "list": ("list", {"file_path": "path", "directory": "path"}),
     "glob": ("glob", {"directory": "path", "glob": "pattern"}),
-    "grep": ("grep", {"file_path": "path", "directory": "path", "query": "pattern", "regex": "pattern"}),
+    "grep": (
+        "grep",
+        {"file_path": "path", "directory": "path", "query": "pattern", "regex": "pattern", "case_insensitive": "-i"},
+    ),
     "search": ("grep", {}),
     "execute_command": ("bash", {}),
     "terminal": ("bash", {}),
@@ -193,6 +196,17 @@ def parameter_aliases(tool: str) -> Mapping[str, str]:
             if own in like:
                 found = {**parameters, **found}
     return found
+
+
+def own_parameter(tool: str, name: str, known: Collection[str]) -> str:
+    """Return our name of a tool's parameter, also in other letters (`filePath`), or without a dash; else the name."""
+    aliases = parameter_aliases(tool)
+    if name in aliases:
+        return aliases[name]
+    plain = _plain(name)
+    return next((own for own in known if _plain(own) == plain), "") or next(
+        (own for foreign, own in aliases.items() if _plain(foreign) == plain), name
+    )
 
 
 def like_tool(name: str) -> str:

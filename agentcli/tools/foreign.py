@@ -11,12 +11,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentcli.core.aliases import PATCH, TALK, TEXT_EDITORS, meanings, own_name, parameter_aliases
+from agentcli.core.aliases import PATCH, TALK, TEXT_EDITORS, meanings, own_name, own_parameter
 from agentcli.core.dataclass import replace
 from agentcli.core.message import ToolCall, unsigned
 from agentcli.core.record import TodoItem
 from agentcli.core.text.patch import moved_to
 from agentcli.core.tool import Tool
+from agentcli.tools.mending import with_range
 
 Input = dict[str, Any]
 
@@ -94,9 +95,9 @@ class ForeignCalls:
         converted = convert(found, self._cwd) if convert is not None else found
         if converted is None:
             return None
-        known, aliases = self._tools[tool].schema.parameters["properties"], parameter_aliases(tool)
+        known = self._tools[tool].schema.parameters["properties"]
         for key in [*converted]:
-            if key in known or aliases.get(key) in known:
+            if key in known or own_parameter(tool, key, known) in known:
                 continue
             if key not in TALK:
                 return None
@@ -157,14 +158,9 @@ def _command(given: Input, cwd: Path) -> Input | None:
 
 
 def _read(given: Input, _: Path) -> Input | None:
-    """Return the lines to read, as first line and number, from the first and the last."""
-    match given.pop("view_range", None):
-        case None:
-            return given
-        case [int(first), int(last)]:
-            return {**given, "offset": first, **({"limit": last - first + 1} if last >= first else {})}
-        case _:
-            return None
+    """Return the lines to read, as first line and number; None for a range of another form."""
+    found = with_range(given)
+    return None if "view_range" in found else found
 
 
 def _output(given: Input, _: Path) -> Input | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
@@ -26,12 +27,38 @@ def mended(tool: Tool, given: Mapping[str, Any], cwd: Path) -> Mended:
 
     A repaired input stays unchanged when repaired again. Looks at the file system for wrapped paths.
     """
+    given = with_range(given) if tool.name == "read" else given
     mending = _Mending(tool.name, ignores_all=tool.traits.effect in ("none", "read", "ask"))
     found = mending.of(tool.takes, given)
     path = tool.traits.subject.of(found)
     if tool.traits.effect in ("read", "write") and not tool.traits.patches and isinstance(path, str):
         found[tool.traits.subject.field] = unwrapped(cwd, path)
     return Mended(found, tuple(mending.ignored))
+
+
+def with_range(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the input of a call of `read`, with a first and a last line as first line and number."""
+    rest, ends = dict(given), dict[str, int]()
+    match given.get("view_range"):
+        case [int(first), int(last)]:
+            del rest["view_range"]
+            ends = {"first": first} | ({"last": last} if last >= first else {})
+        case _:
+            for name, value in given.items():
+                words = set(re.sub(r"(?<=[a-z])(?=[A-Z])|_|-", " ", name).lower().split()) - _OF_LINES
+                end = next((end for end, known in _ENDS.items() if words and words <= known), "")
+                if end and str(value).isdecimal():
+                    ends[end] = int(rest.pop(name))
+    if "offset" in given or not ends:
+        return dict(given)
+    first = max(ends.get("first", 1), 1)
+    number = {"limit": ends["last"] - first + 1} if ends.get("last", 0) >= first else {}
+    return {**number, **rest, "offset": first}
+
+
+_ENDS = {"first": frozenset(["start", "from", "first", "begin"]), "last": frozenset(["end", "to", "last", "stop"])}
+_OF_LINES = frozenset(["line", "lines", "number", "no", "one", "indexed"])
+"""Words in the names of parameters for the first and the last line."""
 
 
 def with_ignored(output: ToolOutput, ignored: Sequence[str]) -> ToolOutput:
@@ -76,13 +103,13 @@ class _Mending:
                 return value
 
     def _object(self, properties: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-        from agentcli.core.aliases import TALK, parameter_aliases
+        from agentcli.core.aliases import TALK, own_parameter
 
         found = {name: value for name, value in given.items() if name in properties}
         for name, value in given.items():
             if name in properties or value is None:
                 continue
-            own = parameter_aliases(self.tool).get(name, name)
+            own = own_parameter(self.tool, name, properties)
             if own in properties and found.get(own) is None:
                 found[own] = value
             elif self.ignores_all or name in TALK:

@@ -48,6 +48,12 @@ def test_a_file_is_named_by_the_parameters_of_other_programs(call: Call, planted
         ("multi_edit", {"edits": '{"old_string": "a"}'}, {"edits": [{"old_string": "a"}]}),
         ("todo", {"todos": json.dumps(STEPS)}, {"todos": STEPS}),
         ("grep", {"pattern": "a", "output_mode": "Files-With-Matches"}, {"pattern": "a", "output_mode": "files_with_matches"}),
+        ("read", {"Path": "x", "start_line": 5, "end_line": "9"}, {"file_path": "x", "offset": 5, "limit": 5}),
+        ("read", {"file_path": "x", "view_range": [5, -1]}, {"file_path": "x", "offset": 5}),
+        ("read", {"file_path": "x", "endLine": 20}, {"file_path": "x", "offset": 1, "limit": 20}),
+        ("read", {"file_path": "x", "from": 7, "to": 3}, {"file_path": "x", "offset": 7}),
+        ("grep", {"pattern": "a", "ignore_case": True, "A": 2}, {"pattern": "a", "-i": True, "-A": 2}),
+        ("bash", {"command": "a", "runInBackground": True}, {"command": "a", "run_in_background": True}),
         ("write", {"file_path": "x", "content": '["a"]'}, {"file_path": "x", "content": '["a"]'}),
     ],
 )  # fmt: skip
@@ -67,6 +73,25 @@ def test_an_unknown_parameter_of_what_only_reads_is_ignored_with_a_note(call: Ca
     assert found == "a.py\n1:top\n[ignored, since this tool has no such parameter: type, multiline, explanation]"
     steps = [{"id": 1, "content": "one", "priority": "high"}]
     assert call("todo", todos=steps).output == "[ ] one\n[ignored, since this tool has no such parameter: id, priority]"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"offset": 2, "start_line": 1},
+        {"start_line": "the first"},
+        {"view_range": "all"},
+        {"line": 3},
+        {"tokens_start": 3},
+    ],
+)
+def test_a_range_of_lines_that_is_not_clear_is_ignored_with_a_note(
+    call: Call, planted: Bench, given: dict[str, Any]
+) -> None:
+    name = [*given][-1]
+    assert call("read", file_path="src/a.py", **given).output.endswith(
+        f"[ignored, since this tool has no such parameter: {name}]"
+    )
 
 
 def test_what_changes_something_ignores_talk_and_refuses_the_rest(call: Call, planted: Bench) -> None:
