@@ -69,15 +69,23 @@ def test_standard_input_is_empty_and_there_is_no_terminal(call: Call) -> None:
     assert time.monotonic() - started < 30
 
 
-@pytest.mark.parametrize("has", [True, False])
-def test_a_module_that_only_the_projects_environment_has_is_told(call: Call, ctx: Bench, has: bool) -> None:
-    packages = ctx.cwd / ".venv/lib/python3.12/site-packages"
-    (packages / ("typeguard_x" if has else "other")).mkdir(parents=True)
-    failing = f"{sys.executable} -c 'import typeguard_x' 2>&1 | tail -1"
+@pytest.mark.parametrize(
+    ("folder", "module", "has"),
+    [
+        ("typeguard_x", "typeguard_x", True),
+        ("typeguard_x-1.2.dev3.dist-info", "typeguard_x", True),
+        ("typeguard_x_more-1.2.dist-info", "typeguard_x", False),
+        ("json", "json.nothing", False),
+    ],
+)
+def test_a_module_that_only_the_projects_environment_has_is_told(
+    call: Call, ctx: Bench, folder: str, module: str, has: bool
+) -> None:
+    (ctx.cwd / ".venv/lib/python3.12/site-packages" / folder).mkdir(parents=True)
+    failing = f"{sys.executable} -c 'import {module}' 2>&1 | tail -1"
     note = "\n[typeguard_x is installed in .venv: run it with .venv/bin/python]"
     assert (
-        call("bash", command=failing).output.rstrip()
-        == f"ModuleNotFoundError: No module named 'typeguard_x'{note * has}"
+        call("bash", command=failing).output.rstrip() == f"ModuleNotFoundError: No module named '{module}'{note * has}"
     )
 
 

@@ -44,7 +44,8 @@ _PATH = r"[^\s'\"`‘’:,;()<>]*[/.][^\s'\"`‘’:,;()<>]*"
 _PORT = r"(?i)(?:localhost|127\.0\.0\.1|\[?::1\]?|0\.0\.0\.0)\"?(?::|,? port:? |\D{0,3}port \(?)(\d{2,5})"
 LACKS = "No module named"
 """What Python says of a module that is not installed."""
-_NO_MODULE = rf"{LACKS} '?([A-Za-z_]\w*)"
+_NO_MODULE = rf"{LACKS} '?([A-Za-z_]\w*)(?!\w|\.\w)"
+"""A missing module. Of a missing part of a package (`a.b`), Python has found the package."""
 _ENVIRONMENTS = (".venv", "venv")
 _TAIL = 4_000
 """Characters at the end of an output to search for reasons."""
@@ -126,9 +127,18 @@ def in_environment(output: str, folders: Sequence[Path]) -> str:
     for module in re.findall(_NO_MODULE, output[-_TAIL:]):
         for place in (folder / name for folder in folders for name in _ENVIRONMENTS):
             packages = place.glob("lib/python3*/site-packages")
-            if any(probe.is_dir(each / module) or probe.is_file(each / f"{module}.py") for each in packages):
+            if any(_has_module(each, module) for each in packages):
                 return f"[{module} is installed in {place.name}: run it with {place.name}/bin/python]"
     return ""
+
+
+def _has_module(packages: Path, module: str) -> bool:
+    """Return True if a folder of packages has a module, or an editable install of that name."""
+    return (
+        probe.is_dir(packages / module)
+        or probe.is_file(packages / f"{module}.py")
+        or any(packages.glob(f"{module}-*.dist-info"))
+    )
 
 
 def with_cause(outcome: ToolOutput, reason: str, refused: Sequence[str], after: str) -> ToolOutput:
