@@ -54,12 +54,22 @@ class ForeignCalls:
             return replace(call, name=own_name(call.name, self._known))
         name, given = call.name, call.input
         if (own := own_name(name, self._known)) in self._known:
-            return self._patch(call if own == name else replace(unsigned(call), name=own))
+            return self._patch(self._renamed(call if own == name else replace(unsigned(call), name=own)))
         for tool, found in self._meant(name, given):
             taken = replace(unsigned(call), name=tool, input=found)
             patch = self._patch(taken)
             return patch if patch is not taken else taken.remarked(f"(as {tool})")
         return call
+
+    def _renamed(self, call: ToolCall) -> ToolCall:
+        """Return a call of our tool with its parameters named as ours: all that reads the record knows only these."""
+        tool = self._tools.get(call.name)
+        known = tool.takes["properties"] if tool is not None else {}
+        names = {own_parameter(call.name, key, known): key for key in call.input if key not in known}
+        ours = {key: own for own, key in names.items() if own in known and own not in call.input}
+        if not ours:
+            return call
+        return replace(unsigned(call), input={ours.get(key, key): value for key, value in call.input.items()})
 
     def _patch(self, call: ToolCall) -> ToolCall:
         """Return a command that only applies a patch as a call of the patch tool."""

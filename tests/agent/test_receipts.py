@@ -241,6 +241,14 @@ def test_a_run_without_a_person_is_reminded_once_and_told_as_unverified(tmp_path
     ]
 
 
+def test_an_edit_and_a_run_by_other_names_of_parameters_count(tmp_path: Path) -> None:
+    write = call("write", path="cart.py", contents="x = 1\n")
+    _, told, _ = ending(tmp_path, say("", write), WRONG, WRONG)
+    assert told == ["! Says the tests pass; none ran since cart.py changed: ask for a run"]
+    end, told, _ = ending(tmp_path, say("", call("bash", cmd="sh tests.sh")), WRONG)
+    assert (end.verified, told) == (True, [])
+
+
 def test_a_reminder_names_each_unproven_claim(tmp_path: Path) -> None:
     _, _, reminders = ending(tmp_path, say("", WRITE), say("All tests pass. Lint is clean."), WRONG)
     assert reminders[0].startswith(

@@ -77,6 +77,23 @@ def test_our_own_calls_get_no_remark() -> None:
     assert own("Bash", {"command": "ls"}) == ToolCall("c1", "bash", {"command": "ls"})
 
 
+@each_row(
+    ("name", "given", "meant"),
+    [
+        ("edit", {"path": "a", "old_str": "x", "new_str": "y"}, {"file_path": "a", "old_string": "x", "new_string": "y"}),
+        ("bash", {"cmd": "ls", "login": True}, {"command": "ls", "login": True}),
+        ("Read", {"filePath": "a", "file_path": "b"}, {"filePath": "a", "file_path": "b"}),
+        ("read", {"file": "a", "start_line": 3}, {"file_path": "a", "start_line": 3}),
+        ("todo", {"todos": [{"step": "a"}]}, {"todos": [{"step": "a"}]}),
+    ],
+)  # fmt: skip
+def test_parameters_of_our_tools_are_recorded_by_our_names(
+    name: str, given: dict[str, Any], meant: dict[str, Any]
+) -> None:
+    call = own(name, given)
+    assert (dict(call.input), call.remarks) == (meant, ())
+
+
 def test_tasks_are_added_to_the_list_and_changed_by_their_number() -> None:
     calls = ForeignCalls(TOOLS, [*TOOLS], HERE, (TodoItem("one", "completed"),))
     calls.own(ToolCall("c1", "TaskCreate", {"subject": "two", "description": "more"}))
