@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from agentcli.permissions.git_config import git_folders
 from agentcli.permissions.network.hosts import hosts_in
 from agentcli.permissions.shell.programs.known_programs import as_pip, command_name, word_set
 from agentcli.permissions.shell.programs.option_grammar import Shape, fit
@@ -141,22 +142,26 @@ def remote_problem(words: Sequence[str], folders: Sequence[Path]) -> str:
     if any(value.startswith("https://") for kind, value in fitting[1] if kind == "remote"):
         return ""
     tops = {
-        next((top for top in (folder, *folder.parents) if probe.is_file(top / ".git/config")), folder)
-        for folder in folders
+        next((top for top in (folder, *folder.parents) if probe.exists(top / ".git")), folder) for folder in folders
     }
-    urls = [url for top in tops for url in _urls(top / ".git/config")]
+    name = next((value for kind, value in fitting[1] if kind == "remote"), "")
+    urls = [url for top in tops for url in _urls(top, name)]
     return (
         ""
         if urls and all(url.startswith("https://") for url in urls)
-        else "git reaches its remote by another way than HTTPS"
+        else f"git reaches {f'the remote {name}' if name else 'a remote'} by another way than HTTPS"
     )
 
 
-def _urls(file: Path) -> list[str]:
+def _urls(top: Path, name: str) -> list[str]:
+    """Return the addresses of a repository's remote of this name, of all without a name or with another."""
     try:
-        return _REMOTE_URL.findall(file.read_text(encoding="utf-8", errors="replace"))
-    except OSError:
+        _, common = git_folders(top)
+        text = (common / "config").read_text(encoding="utf-8", errors="replace")
+    except (OSError, ValueError):
         return []
+    own = re.findall(rf'(?m)^\s*\[remote "{re.escape(name)}"\][^\[]*', text) if name else []
+    return _REMOTE_URL.findall("".join(own) or text)
 
 
 def hosts_read(words: Sequence[str]) -> frozenset[str]:

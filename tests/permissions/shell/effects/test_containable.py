@@ -323,7 +323,15 @@ def test_a_gated_sandbox_holds_git_that_fetches_and_gh_that_reads(workspace: Wor
     ):  # fmt: skip
         assert decided(command, gated).decision == "ask", command
     config.write_text(f'{before}[remote "origin"]\n\turl = git@git.example.org:owner/name.git\n')
-    assert decided("git fetch", gated).why == "git reaches its remote by another way than HTTPS"
+    assert decided("git fetch", gated).why == "git reaches a remote by another way than HTTPS"
+    second = '[remote "up"]\n\turl = https://git.example.org/up.git\n[remote "a.b"]\n\turl = ../b.git\n'
+    config.write_text(f"{config.read_text()}{second}")
+    assert decided("git fetch up", gated).decision == "allow"
+    for name in ("origin", "a.b", "aXb", "--all"):
+        assert decided(f"git fetch {name}", gated).decision == "ask", name
+    assert decided("git ls-remote origin", gated).why == "git reaches the remote origin by another way than HTTPS"
+    config.write_text(f'{config.read_text()}[remote "up"]\n\turl = ssh://git.example.org/up.git\n')
+    assert decided("git fetch up", gated).decision == "ask"
     config.write_text(before)
 
 
