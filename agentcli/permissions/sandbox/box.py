@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
@@ -111,7 +111,7 @@ def box_for(workspace: Workspace, network: bool = False, git: bool = False, stil
     secrets = tuple(name.path for name in found.private)
     closed = [*(name.path for name in found.protected if name.path not in own), *found.closed]
     closed += [path for path in workspace.started() if probe.is_file(path) and path not in closed]
-    closed += [each / name for each in own for name in GIT_SETTINGS if probe.exists(each / name)]
+    closed += [path for each in own for path in _settings_of(each, GIT_SETTINGS) if probe.exists(path)]
     absent = tuple(each / name for each in own for name in _GIT_FOLDERS if not probe.exists(each / name))
     homes = () if seen.whole else homes_of(workspace, roots)
     return Box(
@@ -127,6 +127,16 @@ def box_for(workspace: Workspace, network: bool = False, git: bool = False, stil
         absent=absent,
         blank=(*_start_up(homes, seen.paths), *(() if git else secrets), *_kept_private(workspace, roots)),
     )
+
+
+def _settings_of(git: Path, names: Sequence[str]) -> Iterator[Path]:
+    """Yield what decides in a repository which programs git runs and where it looks, also in each linked work tree."""
+    yield from (git / name for name in names if name != _LINKED)
+    with suppress(OSError):
+        yield from (own / name for own in (git / _LINKED).iterdir() for name in (*names, "gitdir"))
+
+
+_LINKED = "worktrees"
 
 
 def box_for_reader(workspace: Workspace, path: str) -> Box:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from agentcli.permissions.paths import Workspace
 from agentcli.permissions.sandbox import detect
+from agentcli.permissions.sandbox.box import box_for
 from tests.e2e.program import Program, Ran
 
 pytestmark = pytest.mark.skipif(detect().kind != "bubblewrap", reason="bubblewrap does not work here")
@@ -88,3 +91,25 @@ def test_a_check_runs_in_a_trusted_folder_and_writes_only_if_it_cannot_do_withou
     assert ran.of("tool_result")[0]["status"] == "success"
     assert (program.work / "made").exists() == made
     assert ("none runs until you trust this folder" in ran.err + ran.out) == (not trusted)
+
+
+def test_git_commits_in_a_linked_work_tree_whose_pointers_stay(program: Program) -> None:
+    def git(*words: str) -> str:
+        name = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+        done = subprocess.run(["git", *name, *words], cwd=program.work, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    git("init", "-q", "-b", "main")
+    git("commit", "-q", "--allow-empty", "-m", "First")
+    git("worktree", "add", "-q", "-b", "side", "wt")
+    for key in ("name", "email"):
+        git("config", f"user.{key}", "a")
+    ran = auto(program, "cd wt && echo x > new.txt && git add new.txt && git commit -qm Second", "git rebase main")
+    assert [result["status"] for result in ran.of("tool_result")] == ["success"] * 2, ran.of("tool_result")
+    assert git("log", "-1", "--format=%s", "side") == "Second"
+    made = Workspace(program.work, (program.work,), program.work.parent)
+    state = program.work / ".git/worktrees/wt"
+    closed = box_for(made, git=True).readonly
+    assert {state / "gitdir", state / "commondir", program.work / ".git/config"} <= {*closed}
+    assert not any(map(state.is_relative_to, closed))
+    assert any(map(state.is_relative_to, box_for(made).readonly))

@@ -7,8 +7,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
+from agentcli.permissions.git_config import git_folders
 from agentcli.permissions.paths import Workspace, judge_path, repositories, resolved
 from agentcli.permissions.shell.effects.changes import stays_inside
 from agentcli.permissions.shell.programs.known_programs import word_set
@@ -77,6 +79,11 @@ RECORDING: dict[str, tuple[Shape, ...]] = {
     ),
     "restore": (Shape("-Sq --staged --quiet", "rev rev*", needs="-S --staged"),),
     "reset": (Shape("-qN --quiet --soft --mixed --intent-to-add", "rev*"),),
+    "bisect": (
+        Shape("--first-parent --no-checkout", "=start rev*"),
+        Shape("", "=good|bad|new|old|skip rev*"),
+        Shape("", "=reset rev?"),
+    ),
 }
 """Commands with which git records something and loses nothing that it does not keep.
 
@@ -122,6 +129,8 @@ def records_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Wor
     shapes = (*RECORDING.get(name, ()), *(DISCARDING[name] if replacing else ()))
     fitting = fit(shapes, arguments[1:]) if shapes else ""
     if isinstance(fitting, str):
+        if arguments[:2] == ["bisect", "run"]:
+            return "git bisect run starts a program beside git: run it yourself, and mark each commit with git bisect good or bad"
         option = fitting.split(" ", 1)[0] if fitting.startswith("-") else ""
         return f"{' '.join(filter(None, ('git', name, option)))} changes the repository"
     named = name == "rm" and "--cached" in arguments
@@ -261,6 +270,7 @@ _HOOKS = {
     "revert": _COMMIT_HOOKS,
     "checkout": frozenset({"post-checkout"}),
     "switch": frozenset({"post-checkout"}),
+    "bisect": frozenset({"post-checkout"}),
 }
 """Hooks that each git command runs, in addition to the hooks of every command that changes references or the index."""
 _ALWAYS = frozenset({"reference-transaction", "post-index-change"})
@@ -271,15 +281,41 @@ def repository_problem(folder: Path, workspace: Workspace, subcommand: str) -> s
     """Return why git may start a program when it records in a folder, or write outside the workspace."""
     top = next((top for top in (folder, *folder.parents) if probe.exists(top / ".git")), None)
     inside = top is not None and any(root in (top, *top.parents) for root in workspace.resolved_roots)
-    if top is None or not inside or (top / ".git").is_symlink() or not probe.is_file(top / ".git/config"):
+    if top is None or not inside or (top / ".git").is_symlink():
         return "the repository lies outside the workspace"
+    main = _main_work_tree(top)
+    if isinstance(main, str):
+        return main
     if danger := workspace.git(folder).danger:
         return danger
-    if not probe.is_dir(top / ".git/hooks"):
+    if not probe.is_dir(main / ".git/hooks"):
         return "the repository has no folder for hooks, which the sandbox could close"
-    if resolved(top) not in repositories(workspace):
-        return "the repository is not the one around the current folder"
-    return hook_problem(top, top / ".git", workspace, subcommand)
+    if resolved(main) not in repositories(workspace):
+        return (
+            "the repository is not the one around the current folder"
+            if main == top
+            else f"the repository of this work tree lies outside the workspace: --add-dir {main} brings it in"
+        )
+    return hook_problem(top, main / ".git", workspace, subcommand)
+
+
+def _main_work_tree(top: Path) -> Path | str:
+    """Return the main work tree of the repository of a work tree, or why git may not record in it.
+
+    The repository must name a linked work tree, as it does after `git worktree add`.
+    """
+    marker = top / ".git"
+    if probe.is_file(marker / "config"):
+        return top
+    with suppress(OSError, ValueError):
+        own, common = git_folders(top)
+        if own.parent == common / "worktrees" and common.name == ".git":
+            named = Path((own / "gitdir").read_text(encoding="utf-8").strip())
+            if resolved(own / named) == resolved(marker):
+                return common.parent
+        if "modules" in own.parts:
+            return f"{top.name} is a submodule: its repository is not opened to git"
+    return "the repository lies outside the workspace"
 
 
 def hook_problem(top: Path, git_folder: Path, workspace: Workspace, subcommand: str) -> str:

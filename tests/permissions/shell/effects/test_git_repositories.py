@@ -21,6 +21,9 @@ from agentcli.permissions.shell.syntax.parse import UNKNOWN
 from tests.tables import each_row
 
 OUTSIDE = "the repository lies outside the workspace"
+BISECT_RUN = (
+    "git bisect run starts a program beside git: run it yourself, and mark each commit with git bisect good or bad"
+)
 NO_HOOKS = "the repository has no folder for hooks, which the sandbox could close"
 SIGNS = "git is set to run a program when it records (gpgsign)"
 FILES = (
@@ -171,6 +174,13 @@ def test_a_repository_without_remotes_sets_no_upstream(work: Path) -> None:
         ("git config user.name x", "git config changes the repository", None),
         ("git remote set-url up x", "git remote changes the repository", None),
         ("git worktree remove x", "git worktree changes the repository", None),
+        ("git bisect start HEAD v1", "", None),
+        ("git bisect start --term-old=x", "git bisect --term-old changes the repository", None),
+        ("git bisect good", "", None),
+        ("git bisect skip main", "", None),
+        ("git bisect reset", "", None),
+        ("git bisect replay log", "git bisect changes the repository", None),
+        ("git bisect run make", BISECT_RUN, None),
     ],
 )
 def test_git_records_and_replaces_files_only_if_they_can_be_restored(
@@ -251,6 +261,40 @@ def test_git_records_only_in_a_repository_that_starts_nothing(
     change: Callable[[Path], object], why: str, work: Path
 ) -> None:
     assert changed(work, change) == why
+
+
+def work_tree(work: Path, name: str = "wt", named: str = "wt", kind: str = "worktrees") -> Path:
+    """A linked work tree of a name in the workspace, with the state that git keeps of one that was `named` so."""
+    own, there = work / ".git" / kind / "wt", work / name
+    for folder in (own, there):
+        folder.mkdir(parents=True)
+    for file, text in (("HEAD", "ref: refs/heads/x"), ("commondir", "../.."), ("gitdir", f"{work / named}/.git")):
+        (own / file).write_text(f"{text}\n")
+    (there / ".git").write_text(f"gitdir: {own}\n")
+    return there
+
+
+def test_git_records_in_a_linked_work_tree_of_a_repository_of_the_workspace(work: Path) -> None:
+    there = work_tree(work)
+    assert repository_problem(there, workspace(work), "commit") == ""
+    assert repository_problem(there, workspace(work, cwd=there, roots=(there, work)), "commit") == ""
+    assert repository_problem(there, workspace(work, cwd=there, roots=(there,)), "commit") == (
+        f"the repository of this work tree lies outside the workspace: --add-dir {work} brings it in"
+    )
+    (work / ".git/hooks/pre-commit").touch()
+    assert repository_problem(there, workspace(work), "commit") == "git runs the hook pre-commit of the repository"
+
+
+def test_a_folder_that_its_repository_does_not_know_as_a_work_tree_is_none(work: Path) -> None:
+    assert repository_problem(work_tree(work, "other"), workspace(work), "commit") == OUTSIDE
+    (work / "fake").mkdir()
+    (work / "fake/.git").write_text(f"gitdir: {work}/.git\n")
+    assert repository_problem(work / "fake", workspace(work), "commit") == OUTSIDE
+    inner = work_tree(work, "inner", kind="modules")
+    assert (
+        repository_problem(inner, workspace(work), "commit")
+        == "inner is a submodule: its repository is not opened to git"
+    )
 
 
 @pytest.mark.parametrize(
