@@ -243,7 +243,7 @@ def _decided(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
     if mode == "plan" and nature.changes and not nature.harmless:
         changes = nature.reason or "this may change something"
         then = "Read and search instead, then present the plan"
-        return Decision("deny", "mode plan", f"plan mode is on, so nothing may change, and {changes}. {then}")
+        return Decision("deny", "mode plan", f"plan mode is on, so nothing may change: {changes}. {then}")
     if nature.destroys:
         return Decision("ask", "destructive", nature.destroys, unsaved="destructive commands ask each time")
     if nature.protected:

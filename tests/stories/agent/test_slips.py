@@ -179,7 +179,7 @@ ANSWERS = [
     Told("a file outside", [call("read", file_path="/etc/x")], f"/etc/x is outside the workspace.{DENIED_FIRST}", mode="ask", status="denied"),
     Told("another one after that", [call("read", file_path="/etc/x"), call("read", file_path="/etc/y")], "/etc/y is outside the workspace. No one can approve it, so it is denied", mode="ask", status="denied"),
     Told("a file missing beside programs", [call("read", file_path="/usr/share/x")], "/usr/share/x does not exist", mode="ask", part=True),
-    Told("a change in plan mode", [WRITE], "plan mode is on, so nothing may change, and it changes a file. Read and search instead, then present the plan", mode="plan", status="denied"),
+    Told("a change in plan mode", [WRITE], "plan mode is on, so nothing may change: it changes a file. Read and search instead, then present the plan", mode="plan", status="denied"),
     Told("a destructive command", [call("bash", command="rm -rf /")], f"rm of / is destructive.{DENIED_FIRST}", status="denied"),
     Told("an empty command", [call("bash", command=" ")], "The command is empty."),
     Told("a command that fails", [call("bash", command="echo no; exit 3")], "no\n[exit code 3]"),
