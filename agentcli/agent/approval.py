@@ -37,7 +37,6 @@ Preview = Callable[[Tool, Mapping[str, Any], Sequence[Path]], Awaitable[str]]
 AskHooks = Callable[[ApprovalRequest], Awaitable[Outcome]]
 """Asks hooks in place of the person."""
 
-
 _KINDS: Mapping[Effect, Literal["command", "diff"]] = {"run": "command", "write": "diff"}
 QUESTIONS = 3
 """Questions about commands in a session after which the person learns how to be asked less often."""
@@ -45,8 +44,6 @@ TIRED = "Too many questions? Shift-Tab: edits · again, or /mode auto: also sand
 _REFUSED = f"{DECLINED} to this call."
 _NO_OTHER_WAY = "Do not try another way to the same end."
 """Text for the model, added to a refusal without a reason."""
-
-
 _BY_PERSON = "user:"
 """Prefix of the name of a person's decision."""
 UNASKED = 1_000
@@ -297,8 +294,10 @@ class ApprovalGate:
 
     def _hint(self) -> None:
         """Explain once, after the third question about a command, how to be asked less often; mode auto asks least."""
-        self._questions += self.mode != "auto"
-        if self._questions == QUESTIONS and self.mode != "auto":
+        if self.mode == "auto":
+            return
+        self._questions += 1
+        if self._questions == QUESTIONS:
             self.notice(TIRED)
 
     def _decide(self, call: Call) -> Decision:
@@ -334,29 +333,31 @@ class ApprovalGate:
         given, tool = _checked(call), call.its_tool
         parts = decision.explains() if self.attended else ()
         why = _lines(decision.why, parts)
-        folders = decision.widen() if self.attended else ()
-        grants = decision.grants() if self.attended and not folders else ()
-        return ApprovalRequest(
+        ask = ApprovalRequest(
             call=call.call,
             title=tool.title(given) or tool.name,
             why=f"It starts in {call.folder}. {why}".rstrip() if call.folder else why,
             preview=await self._preview(tool, given, decision.paths),
-            kind="plan"
-            if tool.traits.behaviour.presents_plan
-            else _KINDS.get(tool.traits.effect, "input")
-            if tool.traits.subject.field
-            else "input",
+            kind=_kind(tool.traits),
             always=decision.always,
             unsaved=decision.unsaved,
-            prefixes=decision.prefixes if self.attended else (),
-            programs=decision.programs() if self.attended else (),
-            boxes=decision.boxes() if self.attended else "",
-            folders=folders,
             session="" if _rewrites(parts) else decision.session,
-            grants=grants,
-            lasting=self.attended and any(decision.first_answer(self.mode)),
             edits=decision.edits,
             revise=partial(self._revised, call),
+        )
+        return self._with_offers(ask, decision) if self.attended else ask
+
+    def _with_offers(self, ask: ApprovalRequest, decision: Decision) -> ApprovalRequest:
+        """Return a request with the answers that a person may choose beside "once" and "no"."""
+        folders = decision.widen()
+        return replace(
+            ask,
+            prefixes=decision.prefixes,
+            programs=decision.programs(),
+            boxes=decision.boxes(),
+            folders=folders,
+            grants=() if folders else decision.grants(),
+            lasting=any(decision.first_answer(self.mode)),
         )
 
     async def _revised(self, call: Call, given: Mapping[str, Any]) -> ApprovalRequest:
@@ -410,6 +411,13 @@ class ApprovalGate:
             if answer.choice in ("prefix", "folder", "session") and (kept := self._decide(call)).contained:
                 decision = kept  # the answer lets it run in the sandbox, not outside
         return call.decided(replace(decision, decision="allow", rule=f"user:{answer.choice}"))
+
+
+def _kind(traits: Traits) -> Literal["command", "diff", "input", "plan"]:
+    """Return what the request shows of a call."""
+    if traits.behaviour.presents_plan:
+        return "plan"
+    return _KINDS.get(traits.effect, "input") if traits.subject.field else "input"
 
 
 def _lines(why: str, parts: Sequence[str]) -> str:
