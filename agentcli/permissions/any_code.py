@@ -22,21 +22,21 @@ from agentcli.permissions.rules import Rule, command_pattern
 from agentcli.permissions.shell.command_line import CommandLine
 from agentcli.permissions.shell.effects.always_asked import names_only
 from agentcli.permissions.shell.effects.changes import CHANGING, changes_inside
-from agentcli.permissions.shell.effects.containable import STREAMS, scripts_problem
+from agentcli.permissions.shell.effects.containable import scripts_problem
 from agentcli.permissions.shell.effects.covered import why_uncovered
 from agentcli.permissions.shell.effects.harmless_values import harmless_assignments
 from agentcli.permissions.shell.effects.prefixes import interpreter_of, runs_code, wider
 from agentcli.permissions.shell.effects.reaching import is_temporary
-from agentcli.permissions.shell.effects.reading import Reader, Reading
+from agentcli.permissions.shell.effects.reading import STREAMS, Reader, Reading
 from agentcli.permissions.shell.effects.starting import starts_another
 from agentcli.permissions.shell.effects.whole_programs import (
-    inner_command,
     is_final,
     may_write,
     whole_program_of,
     words_change_files,
 )
 from agentcli.permissions.shell.programs.known_programs import MOVES, bounded, uses_network, word_set
+from agentcli.permissions.shell.syntax.inner_commands import inner_command
 from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, below, parse_word, source_of, syntax_tree
 from agentcli.permissions.shell.syntax.state import Run
 from agentcli.permissions.shell.syntax.values import BELOW

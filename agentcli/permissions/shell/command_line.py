@@ -32,6 +32,7 @@ from agentcli.permissions.shell.effects.reading import (
     Looks,
     Reader,
     Reading,
+    acting_parts,
     looks_at_machine,
 )
 from agentcli.permissions.shell.programs.git_table import GIT_READERS, path_named, shows_text
@@ -280,6 +281,12 @@ class CommandLine:
         words = (tuple(part.texts) for part in parts)
         return tuple(tuple(dict.fromkeys(ran.get(each) or self.places))[:MOST_FOLDERS] for each in words)
 
+    @property
+    def _placed(self) -> Iterator[tuple[Part, tuple[Path, ...]]]:
+        """Each of its commands with the folders in which it may run."""
+        parts = self._running[0]
+        return zip(parts, self._places(parts), strict=True)
+
     @cached_property
     def acting(self) -> tuple[str, ...]:
         """Commands of the line that may do more than read; all of them if there are none.
@@ -294,8 +301,6 @@ class CommandLine:
 
     @cached_property
     def _acting(self) -> list[Part]:
-        from agentcli.permissions.shell.effects.containable import acting_parts
-
         return acting_parts(self.text)
 
     @cached_property
@@ -341,8 +346,7 @@ class CommandLine:
     def _named(self) -> Iterator[tuple[str, Path]]:
         """Yield the words that may be paths, each with a folder in which its command may run."""
         assert self.workspace is not None
-        parts = self._running[0]
-        for part, folders in zip(parts, self._places(parts), strict=True):
+        for part, folders in self._placed:
             words = (piece.text for piece in (*part.words[1:], *part.reads, *part.writes) if piece.known)
             forms = (form for word in (".", *words) for form in (word, word.partition("=")[2]))
             yield from product((form for form in forms if form and not any(map(str.isspace, form))), folders)
@@ -354,8 +358,8 @@ class CommandLine:
         assert self.workspace is not None
         if any(self._outside.values()):
             return True
-        parts, roots = self._running[0], self.workspace.resolved_roots
-        for part, folders in zip(parts, self._places(parts), strict=True):
+        roots = self.workspace.resolved_roots
+        for part, folders in self._placed:
             words = (piece.text.rpartition("=")[2] for piece in (*part.words[1:], *part.reads, *part.writes))
             for word, at in product(words, folders):
                 if not names_inside(word, at, self.workspace):
@@ -391,11 +395,7 @@ class CommandLine:
     @property
     def may_send(self) -> bool:
         """True if a command of it may use the network."""
-        return any(
-            uses_network(words, folders)
-            for part, folders in zip(self._running[0], self._places(self._running[0]), strict=True)
-            for words in runs(part)
-        )
+        return any(uses_network(words, folders) for part, folders in self._placed for words in runs(part))
 
     def contained_with(self, shown: Sequence[Path]) -> bool:
         """Return True if the sandbox would contain the line if it showed these paths, too."""

@@ -23,7 +23,7 @@ from agentcli.permissions.paths import (
 )
 from agentcli.permissions.shell.effects.other_machine import is_key
 from agentcli.permissions.shell.effects.reading import Reader, Reading
-from agentcli.permissions.shell.programs.git_table import GIT_READERS, SETTINGS_SHOWN, git_only_names, leaves_out
+from agentcli.permissions.shell.programs.git_table import SETTINGS_SHOWN, fits_git_reading, git_only_names, leaves_out
 from agentcli.permissions.shell.programs.known_programs import (
     KNOWN,
     SHELLS,
@@ -166,9 +166,8 @@ def _only_shows_git(values: Sequence[str]) -> bool:
     words = values[1:]  # options before the command may start programs, or lead into a protected folder
     if not words:
         return False
-    shapes = GIT_READERS.get(words[0], ())
     shows = words[0] == "config" and not isinstance(fit(SETTINGS_SHOWN, words[1:]), str)
-    return words[0] in _READING_GIT or shows or (bool(shapes) and not isinstance(fit(shapes, words[1:]), str))
+    return words[0] in _READING_GIT or shows or fits_git_reading(values)
 
 
 def _changes_unknown(part: Part) -> bool:

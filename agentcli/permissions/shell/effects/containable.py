@@ -6,7 +6,6 @@ import glob
 import os
 import re
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 
@@ -41,11 +40,10 @@ from agentcli.permissions.shell.effects.git_repositories import from_remote, git
 from agentcli.permissions.shell.effects.harmless_values import harmless_assignments
 from agentcli.permissions.shell.effects.network_use import network_problem, only_fetches, remote_problem
 from agentcli.permissions.shell.effects.private_tmp import TOP, seen_line
-from agentcli.permissions.shell.effects.reading import Reader
-from agentcli.permissions.shell.programs.git_table import GIT_READERS, SETTINGS_SHOWN, git_only_names
+from agentcli.permissions.shell.effects.reading import STREAMS, Reader
+from agentcli.permissions.shell.programs.git_table import GIT_READERS, SETTINGS_SHOWN, fits_git_reading, git_only_names
 from agentcli.permissions.shell.programs.known_programs import (
     INTERPRETERS,
-    OF_THE_SHELL,
     SHELLS,
     WRAPPERS,
     command_name,
@@ -62,7 +60,6 @@ from agentcli.permissions.shell.syntax.parse import (
     assigned_words,
     assignments,
     below,
-    parse,
     runs,
     source_of,
     starts_in_background,
@@ -84,8 +81,6 @@ _MEANING = word_set("alias shopt enable hash")
 _FED = word_set("xargs parallel find fd fdfind")
 """Programs that complete a command with names that they read or find."""
 _SYSTEM_PROGRAMS = ("/bin/", "/sbin/", "/usr/", "/opt/", "/nix/", "/run/current-system/", "/Applications/", "/System/")
-STREAMS = re.compile(r"/dev/(?:null|zero|stdin|stdout|stderr|tty|u?random|fd/\d+)|-")
-"""Targets of a redirection that are no files."""
 _LONGEST_PATH = 4_096
 """Length of a text from which no system accepts it as a path."""
 _TOKENS = re.compile(r"[\s'\"`()\[\]{},;=:<>|&!+$]+")
@@ -148,8 +143,8 @@ def containment(
         return Containment(why)
     records = any(one.records for one in judged)
     only_git = all(one.records or one.trusted for one in judged)
-    told = only_git and (plain or (whole and _nothing_beside(text, parts, places, workspace)))
-    if records and not (told and _compares_plainly(text)):
+    known = only_git and (plain or (whole and _nothing_beside(text, parts, places, workspace)))
+    if records and not (known and _compares_plainly(text)):
         return Containment(
             "git changes the repository beside programs that are not known: run them in calls of their own", mixed=True
         )
@@ -180,7 +175,7 @@ def _nothing_beside(text: str, parts: Sequence[Part], places: Sequence[Sequence[
 
 def _for_git(name: str) -> bool:
     """Return True if a variable leads git to no other settings, folders or programs, unless its value does."""
-    return _TOLD_TO_GIT.fullmatch(name) is not None or not (
+    return _GIT_VARIABLES.fullmatch(name) is not None or not (
         name.startswith(("GIT", "XDG")) or CHANGING_VARIABLES.fullmatch(name)
     )
 
@@ -191,7 +186,7 @@ def _of_the_shell(name: str, workspace: Workspace) -> bool:
     return _for_git(name) and not _READ_BY_MANY.fullmatch(name) and name not in given
 
 
-_TOLD_TO_GIT = re.compile(
+_GIT_VARIABLES = re.compile(
     r"GIT_(?:TRACE\w*|(?:AUTHOR|COMMITTER)_(?:NAME|EMAIL|DATE)|(?:SEQUENCE_)?EDITOR|PAGER|MERGE_AUTOEDIT|TERMINAL_PROMPT|OPTIONAL_LOCKS)"
 )
 _READ_BY_MANY = re.compile(
@@ -296,7 +291,7 @@ def _judged(part: Part, folders: Sequence[Path], workspace: Workspace, reader: R
         )
     if words[0] == "git":
         return _git(words, folders, workspace)
-    if (words[0] == "set" and all(map(_SETTING.fullmatch, words[1:]))) or _only_tells(part):
+    if (words[0] == "set" and all(map(_SETTING.fullmatch, words[1:]))) or _changes_nothing(part):
         return _Judged(trusted=True)
     # What it writes beside itself elsewhere would be refused: the question offers to add the folder.
     writes = workspace.exposed.paths or any(replaces(named[0]) for named in runs(part))
@@ -305,7 +300,7 @@ def _judged(part: Part, folders: Sequence[Path], workspace: Workspace, reader: R
     return _Judged(next(filter(None, _problems(part, words, folders, workspace)), ""))
 
 
-def _only_tells(part: Part) -> bool:
+def _changes_nothing(part: Part) -> bool:
     """Return True if a builtin prints its words, ends the line or compares (see `_compares_plainly`)."""
     return part.words[0].known and part.words[0].text in ("echo", "exit", "[")
 
@@ -331,7 +326,7 @@ def _problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspa
     called = any(word.rpartition("/")[2] == "git" for word in words)
     for named in runs(part) if words[0] != "complete" else ():  # a shell without a terminal completes nothing
         name, *arguments = named
-        if name in _OUTSIDE and not (name == "kill" and _its_own(arguments)):
+        if name in _OUTSIDE and not (name == "kill" and _names_jobs(arguments)):
             yield f"{name} acts outside the sandbox"
         if name == "git" and called and (why := _git(("git", *arguments), folders, workspace, alone=False).why):
             yield why
@@ -340,17 +335,22 @@ def _problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspa
         yield removal_problem(name, arguments, part, folders, workspace)
     yield overwriting_problem(words, folders, workspace)
     if words[0] in CHANGING or not is_ordinary(words):
-        started = {named[0] for named in runs(part)} if words[0] in WRAPPERS else ()
-        for word in words[1:]:
-            if "/" in word and "=" not in word and not word.startswith("-") and os.path.basename(word) in started:
-                yield _name_problem(word, folders, workspace)
-                continue
-            # What `cp` copies it only reads.
-            reads = fits_reading(words[0], words) or (words[0] == "cp" and word is not words[-1])
-            value = word.partition("=")[2] if word.startswith("-") else word
-            if _leads_nowhere(value) and not any(replaces(os.path.basename(named[0])) for named in runs(part)):
-                continue
-            yield _word_problem(word, folders, workspace, reads=reads, named=names_only(words))
+        yield from _word_problems(part, words, folders, workspace)
+
+
+def _word_problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Iterator[str]:
+    started = {named[0] for named in runs(part)}
+    for word in words[1:]:
+        called = "/" in word and "=" not in word and not word.startswith("-") and os.path.basename(word) in started
+        if called and words[0] in WRAPPERS:
+            yield _name_problem(word, folders, workspace)
+            continue
+        value = word.partition("=")[2] if word.startswith("-") else word
+        if _leads_nowhere(value) and not any(map(replaces, started)):
+            continue
+        # What `cp` copies it only reads.
+        reads = fits_reading(words[0], words) or (words[0] == "cp" and word is not words[-1])
+        yield _word_problem(word, folders, workspace, reads=reads, named=names_only(words))
 
 
 def _fills_in(words: Sequence[str], arguments: Sequence[str]) -> bool:
@@ -369,7 +369,7 @@ def _others_end(text: str, parts: Sequence[Part]) -> str:
     return "kill acts outside the sandbox" if ends and not starts_in_background(text) else ""
 
 
-def _its_own(arguments: Sequence[str]) -> bool:
+def _names_jobs(arguments: Sequence[str]) -> bool:
     """Return True if `kill` refers to processes by shell jobs: the sandbox has only its own."""
     named = [word for word in arguments if not word.startswith("-")]
     return bool(named) and all(UNKNOWN in word or word.startswith("%") for word in named)
@@ -394,7 +394,7 @@ def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace, al
     if words[1:2] == ("clone",):
         return _clone(words, folders, workspace)
     named = git_only_names(words)
-    reads = len(words) > 1 and (words[1] in _READING_GIT or fits_reader(words) or _shows_settings(words, folders))
+    reads = len(words) > 1 and (words[1] in _READING_GIT or fits_git_reading(words) or _shows_settings(words, folders))
     problems = (_word_problem(word, folders, workspace, follows=False, reads=reads, named=named) for word in words[2:])
     if why := next(filter(None, problems), ""):
         return _Judged(why)
@@ -402,6 +402,13 @@ def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace, al
         return _Judged("git leads outside the workspace")
     if reads:
         return _Judged(_shown_in_git(words, folders, workspace))
+    return _changing_git(words, folders, workspace, alone, remote)
+
+
+def _changing_git(
+    words: Sequence[str], folders: Sequence[Path], workspace: Workspace, alone: bool, remote: bool
+) -> _Judged:
+    """Judge a git command that may change something; `remote` is true if it uses the network."""
     if in_tmp([folder / "." / "x" for folder in folders], workspace) or patches(words):
         return _Judged()
     if not alone:
@@ -447,40 +454,28 @@ def _shows_settings(words: Sequence[str], folders: Sequence[Path]) -> bool:
 
 def _shown_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
     """Return why a git command may show a protected file from the repository, or an empty string."""
-    if words[1] in (
-        "status",
-        "rev-parse",
-        "ls-files",
-        "branch",
-        "tag",
-        "remote",
-        "config",
-        "describe",
-        "merge-base",
-        "help",
-        "version",
-    ):
+    if words[1] in _WITHOUT_CONTENT:
         return ""
     reading = Reader(workspace).of(Command(tuple(words), "", True), tuple(folders))
     if not {"--no-index", "--untracked"}.isdisjoint(words) and (reading.why or "--untracked" in words):
         return f"git {words[1]} may show files that are not in the repository"
-    if not fits_reader(words):
+    if fits_git_reading(words):
+        if not any(UNKNOWN in word for word in words):
+            return reading.why if "protected" in reading.why else ""
+    else:
         named = (
             folder / form for word in words[2:] for form in (word, word.partition("=")[2]) for folder in folders if form
         )
         files = filter(os.path.isfile, named)
         if why := next(filter(None, (loss(path, workspace) for path in files)), ""):
             return why
-    if fits_reader(words) and not any(UNKNOWN in word for word in words):
-        return reading.why if "protected" in reading.why else ""
     secrets = (workspace.git(folder).secrets for folder in folders)
     shown = next((found[0] for found in secrets if found), "")
     return f"git {words[1]} may show {shown}, which is protected" if shown else ""
 
 
-def fits_reader(words: Sequence[str]) -> bool:
-    """Return True if a git command's options are known to only read."""
-    return words[1] in GIT_READERS and not isinstance(fit(GIT_READERS[words[1]], words[2:]), str)
+_WITHOUT_CONTENT = word_set("status rev-parse ls-files branch tag remote config describe merge-base help version")
+"""Commands of git that show no content of files."""
 
 
 def _name_problem(name: str, folders: Sequence[Path], workspace: Workspace) -> str:
@@ -505,36 +500,13 @@ def _leads_nowhere(word: str) -> bool:
     if not word.startswith("/") or not parts or ".." in parts or UNKNOWN in word or _WILD.search(parts[0]):
         return False
     first = parts[0]
-    return not any(place.startswith(f"/{first.casefold()}/") for place in _TOP_FOLDERS) and not os.path.lexists(
-        f"/{first}"
-    )
+    return first.casefold() not in _TOP_FOLDERS and not os.path.lexists(f"/{first}")
 
 
-_TOP_FOLDERS = tuple(
-    f"{place.casefold()}/"
-    for place in (
-        *map(str, SYSTEM),
-        "/home",
-        "/Users",
-        "/root",
-        "/private",
-        "/Volumes",
-        "/mnt",
-        "/media",
-        "/tmp",
-        "/var",
-        "/srv",
-        "/run",
-        "/proc",
-        "/boot",
-        "/workspace",
-        "/workspaces",
-        "/app",
-        "/repo",
-        "/data",
-    )
+_TOP_FOLDERS = {folder.parts[1].casefold() for folder in SYSTEM} | word_set(
+    "home users root private volumes mnt media tmp var srv run proc boot workspace workspaces app repo data"
 )
-"""Folders of the root on some machine, with folders of work."""
+"""Folders of the root on some machine, with folders of work, in lower case."""
 
 
 def _target_problem(text: str, write: bool, folders: Sequence[Path], workspace: Workspace) -> str:
@@ -550,8 +522,9 @@ def _word_problem(
     word: str,
     folders: Sequence[Path],
     workspace: Workspace,
+    *,
+    reads: bool,
     follows: bool = True,
-    reads: bool = False,
     named: bool = False,
 ) -> str:
     """Return the reason to ask about a command's word.
@@ -609,10 +582,10 @@ def _outside(
     What the sandbox shows there is free for a command that only `reads`. One that only has a name `named` may be given
     a protected one.
     """
-    judge = (
-        partial(judge_entry, workspace=workspace) if named else partial(judge_path, workspace=workspace, write=False)
+    found = (
+        judge_entry(word, workspace, cwd=folder) if named else judge_path(word, workspace, write=False, cwd=folder)
+        for folder in folders
     )
-    found = (judge(word, cwd=folder) for folder in folders)
     away = (one for one in found if one.verdict != "free")
     return any(not reads or one.verdict != "outside" or not is_shown(one.path, workspace) for one in away)
 
@@ -624,25 +597,3 @@ def scripts_problem(text: str, parts: Sequence[Part]) -> str:
         return ""
     named = next((token for token in _TOKENS.split(text) if token and names_protected(token, write=True)), "")
     return f"{named} is protected" if named else ""
-
-
-def acting_parts(text: str) -> list[Part]:
-    """Return the commands of a line that may do more than read; all of them if there are none.
-
-    Scripts in its words are omitted.
-    """
-    own = [part for part in parse(text).parts if part.words]
-    return [part for part in own if not only_reads(part)] or own
-
-
-def only_reads(part: Part) -> bool:
-    """Return True if a command, by its words, only reads or only acts on its own line's shell."""
-    if any(not STREAMS.fullmatch(piece.text) for piece in part.writes) or not part.words[0].known:
-        return False
-    values = part.texts
-    name = values[0]
-    return (
-        name in OF_THE_SHELL
-        or fits_reading(name, values)
-        or (name == "git" and len(values) > 1 and fits_reader(values))
-    )

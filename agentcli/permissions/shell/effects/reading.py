@@ -30,13 +30,14 @@ from agentcli.permissions.shell.programs.forge import reads_forge
 from agentcli.permissions.shell.programs.git_table import (
     GIT_READERS,
     LIMITED,
+    fits_git_reading,
     git_names_only,
     leaves_out,
     limits,
     shows_path,
     shows_text,
 )
-from agentcli.permissions.shell.programs.known_programs import as_pip, is_interpreter, word_set
+from agentcli.permissions.shell.programs.known_programs import OF_THE_SHELL, as_pip, is_interpreter, word_set
 from agentcli.permissions.shell.programs.option_grammar import Found, Shape, fit
 from agentcli.permissions.shell.programs.readers import (
     BRACKETS,
@@ -44,16 +45,19 @@ from agentcli.permissions.shell.programs.readers import (
     READERS,
     SEARCHING,
     find_reads,
+    fits_reading,
     shows_no_content,
 )
 from agentcli.permissions.shell.syntax.file_names import meanings
-from agentcli.permissions.shell.syntax.parse import Command
+from agentcli.permissions.shell.syntax.parse import Command, Part, parse
 from agentcli.system.programs import lies_in, located, path_outside, untrusted
 
 CHANGES, RUNS_CODE = VAGUE = ("may change files", "can run any code")
 """Reasons that name no effect: one that is known replaces them."""
 _MAYBE_FILE = re.compile(r"^[0-9a-fA-F]{4,64}$|\^\{")
 _STREAMS = frozenset({"-", os.devnull})
+STREAMS = re.compile(r"/dev/(?:null|zero|stdin|stdout|stderr|tty|u?random|fd/\d+)|-")
+"""Targets of a redirection that are no files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -461,3 +465,21 @@ def _names_files(command: Command) -> bool:
     name, *arguments = command.words
     fitting = fit(READERS[name], arguments) if READERS.get(name) else ""
     return isinstance(fitting, str) or any(kind in _FILES for kind, _ in fitting[1])
+
+
+def acting_parts(text: str) -> list[Part]:
+    """Return the commands of a line that may do more than read; all of them if there are none.
+
+    Scripts in its words are omitted.
+    """
+    own = [part for part in parse(text).parts if part.words]
+    return [part for part in own if not _only_reads(part)] or own
+
+
+def _only_reads(part: Part) -> bool:
+    """Return True if a command, by its words, only reads or only acts on its own line's shell."""
+    if any(not STREAMS.fullmatch(piece.text) for piece in part.writes) or not part.words[0].known:
+        return False
+    values = part.texts
+    name = values[0]
+    return name in OF_THE_SHELL or fits_reading(name, values) or (name == "git" and fits_git_reading(values))

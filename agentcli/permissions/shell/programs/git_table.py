@@ -219,6 +219,11 @@ def shows_text(subcommand: str, found: Found) -> bool:
             return patch and subcommand in _WITHOUT_TEXT
 
 
+def fits_git_reading(words: Sequence[str]) -> bool:
+    """Return True if a git command only reads with these arguments, in any repository."""
+    return len(words) > 1 and words[1] in GIT_READERS and not isinstance(fit(GIT_READERS[words[1]], words[2:]), str)
+
+
 def git_names_only(words: Sequence[str]) -> bool:
     """Return True if a git command shows names of files, commits and figures, and nothing of what files contain."""
     if words[0] != "git" or len(words) < 2 or words[1] not in _SHOWING:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from agentcli.core.dataclass import dataclass
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.shell.programs.known_programs import SHELLS, WRAPPERS, word_set
+from agentcli.permissions.shell.programs.known_programs import OPERANDS, SHELLS, WRAPPERS, word_set
 from agentcli.permissions.shell.programs.listing import fed_lines, listed
 from agentcli.permissions.shell.syntax.parse import UNKNOWN, Part, Piece, runs
 from agentcli.permissions.shell.syntax.state import Run, State, TooMuchError, bound, with_arguments
@@ -82,3 +83,57 @@ def _completed(
         yield from fed_lines(words, inner, state.fed)
     else:
         yield tuple(inner)
+
+
+def inner_command(words: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the command behind wrappers that only start it, and the variables that `env` sets for it.
+
+    `xargs` adds words that only the shell will know. A wrapper with other options is the command itself.
+    """
+    inner, given = tuple(words), dict[str, str]()
+    while (found := _unwrapped(inner)) is not None:
+        inner = found[0]
+        given |= found[1]
+    return inner, given
+
+
+def _unwrapped(words: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, str]] | None:
+    if not words or words[0] not in _STARTING:
+        return None
+    name, rest, given = words[0], list(words[1:]), dict[str, str]()
+    flags, valued = _STARTING[name]
+    while rest and rest[0].startswith("-"):
+        word = rest.pop(0)
+        if word in valued and rest:
+            rest.pop(0)
+        elif not re.fullmatch(flags, word):
+            return None
+    while name == "env" and rest and (found := _SET.fullmatch(rest[0])):
+        given[found[1]] = found[2]
+        del rest[0]
+    del rest[: OPERANDS.get(name, 0)]
+    own = words[: len(words) - len(rest)]
+    if not rest or rest[0].startswith("-") or any(UNKNOWN in word for word in own if not _SET.fullmatch(word)):
+        return None
+    return (*rest, *((UNKNOWN,) if name == "xargs" else ())), given
+
+
+_SET = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_STARTING: dict[str, tuple[str, frozenset[str]]] = {
+    **dict.fromkeys(
+        ("timeout", "gtimeout"),
+        (
+            r"-[sk]\w+|--(?:foreground|preserve-status|signal=\w+|kill-after=\w+)",
+            word_set("-s -k --signal --kill-after"),
+        ),
+    ),
+    "nice": (r"-n?-?\d+|--adjustment=-?\d+", word_set("-n --adjustment")),
+    "nohup": (r"(?!)", frozenset()),
+    "command": (r"--", frozenset()),
+    "time": (r"-p", frozenset()),
+    "stdbuf": (r"-[ioe][0L\d]+\w?", word_set("-i -o -e")),
+    "caffeinate": (r"-[dimsu]+", word_set("-t")),
+    "env": (r"-i?|--ignore-environment|-u\w+|--unset=\w+", word_set("-u --unset")),
+    "xargs": (r"-[0rtx]+|--null|--no-run-if-empty|-[nPL]\d+", word_set("-n -P -L")),
+}
+"""Options, and options with a value, with which a wrapper only chooses how it starts its command."""
