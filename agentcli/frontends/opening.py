@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from agentcli.program.project import Project
 
 
-def project_of(options: Options, env: Mapping[str, str] | None = None) -> Project:
+def project_of(options: Options) -> Project:
     """Return the project of a run. Raise UsageError if its folder does not exist, InputError if the current one has been removed."""
     from agentcli.program.project import Project
 
-    return Project(options, all_settings, env)
+    return Project(options, all_settings)
 
 
 def program_of(

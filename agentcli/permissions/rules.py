@@ -130,9 +130,9 @@ def parse_rule(text: str, origin: Origin = "config") -> Rule:
     return Rule(match[1].lower() if match[1].isalpha() else match[1], (match[2] or "").strip(), origin)
 
 
-def proposed_rules(allow: Iterable[str], origin: Origin = "session", *, whole: bool = False) -> Rules:
+def proposed_rules(allow: Iterable[str], *, whole: bool = False) -> Rules:
     """Parse allow rules that agentcli proposed, about whole programs or not. Raise like `parse_rule`."""
-    return Rules(tuple(replace(parse_rule(text, origin), proposed=True, whole=whole) for text in allow))
+    return Rules(tuple(replace(parse_rule(text, "session"), proposed=True, whole=whole) for text in allow))
 
 
 def parse_rules(

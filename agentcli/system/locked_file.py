@@ -140,19 +140,19 @@ def update(
     return after
 
 
-def add_line(path: Path, line: str, *, limit: int = LINES, disk: Disk = DISK, patience: float = PATIENCE) -> None:
+def add_line(path: Path, line: str, *, limit: int = LINES, patience: float = PATIENCE) -> None:
     """Add a line, without a line break, to a list that grows at its end, such as the prompt history.
 
     If the list exceeds `limit` by a tenth, the oldest lines are removed. Raises StoreError if the file cannot be
     written, or stays locked.
     """
     path = Path(os.path.realpath(path))
-    with _holding(path, disk, patience):
+    with _holding(path, DISK, patience):
         try:
             _append(path, (line + "\n").encode("utf-8", "replace"))
             known = path.read_bytes().splitlines(keepends=True)
             if len(known) > limit * 1.1:
-                write_file(disk, path, b"".join(known[-limit:]))
+                write_file(DISK, path, b"".join(known[-limit:]))
         except OSError as error:
             raise StoreError(f"Can't write {path}: {reason(error)}.") from error
 

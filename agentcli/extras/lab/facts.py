@@ -74,12 +74,6 @@ def count_retained(wanted: Iterable[Fact], view: View, records: Iterable[Record]
     return Retention(len(wanted), sum(retained), sum(reached))
 
 
-def gone_from(view: View, records: Iterable[Record]) -> list[Record]:
-    """Return the messages and results that are no longer unchanged in the view."""
-    whole = {block.seq for block in view.blocks if block.source != "compactor" and not block.cleared}
-    return [record for record in records if isinstance(record.body, Message | ToolResult) and record.seq not in whole]
-
-
 def _facts(body: object, tools: Mapping[str, Traits]) -> Iterator[Fact]:
     match body:
         case Message("user") as message:

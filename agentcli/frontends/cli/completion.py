@@ -150,9 +150,9 @@ def installed(shell: str, script: str, man: str, env: Mapping[str, str] = os.env
     ]
 
 
-def shell_of(env: Mapping[str, str] = os.environ) -> str:
+def shell_of() -> str:
     """Return the name of the user's shell. Raise UsageError if it is not one with completion."""
-    name = Path(env.get("SHELL", "")).name
+    name = Path(os.environ.get("SHELL", "")).name
     if name not in _PLACES:
         raise UsageError("Name your shell: agentcli completion install bash|zsh|fish.")
     return name

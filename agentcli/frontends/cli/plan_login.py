@@ -49,7 +49,6 @@ def logged_in(
     state: Path,
     account: str,
     say: Callable[[str], None],
-    seconds: float = LOGIN_SECONDS,
 ) -> Mapping[str, Any]:
     """Let the person log in in the browser, and return the login to store. Raises InputError if that fails."""
     issuer = issuer_of(settings, env)
@@ -70,7 +69,7 @@ def logged_in(
         "code_challenge_method": "S256",
         "code_challenge": challenge_of(verifier),
     }
-    final, redirect = asyncio.run(_visited(places["authorization_endpoint"], asked, env, say, seconds))
+    final, redirect = asyncio.run(_visited(places["authorization_endpoint"], asked, env, say))
     found = callback(final, seal, own.get("client_id", ""))
     form = {"client_id": found["client_id"], "code": found["code"], "code_verifier": verifier, "redirect_uri": redirect}
     answered = exchanged(places["token_endpoint"], grant_type="authorization_code", resource=RESOURCE, **form)
@@ -88,7 +87,7 @@ def logged_in(
 
 
 async def _visited(
-    page: str, asked: Mapping[str, str], env: Mapping[str, str], say: Callable[[str], None], seconds: float
+    page: str, asked: Mapping[str, str], env: Mapping[str, str], say: Callable[[str], None]
 ) -> tuple[str, str]:
     """Return the final address of the login, and the address to which the browser was told to return."""
     arrived: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -96,7 +95,7 @@ async def _visited(
     try:
         redirect = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}{CALLBACK}"
         await show(f"{page}?{urlencode({**asked, 'redirect_uri': redirect})}", env, say)
-        return await answer(arrived, pasted_in(say), seconds), redirect
+        return await answer(arrived, pasted_in(say), LOGIN_SECONDS), redirect
     finally:
         listening.close()
 

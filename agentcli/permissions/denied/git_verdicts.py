@@ -43,8 +43,6 @@ _QUIET_FORMS = [("worktree", [form]) for form in ("remove", "prune", "lock", "un
 """Subcommands that show no content either, whatever their options."""
 _TAKING = word_set("add commit stash")
 """Commands that may put the content of work tree files into the repository."""
-_ADDRESS = re.compile(r"(?!file:)[a-z][a-z+.-]*://|[^/:]+:(?!:)")
-"""Address of a repository on another machine: `https://host/path` or `host:path`."""
 _TREES = word_set("diff grep log show whatchanged rev-list diff-tree diff-index range-diff")
 """Commands that, if they show file text, show that of a tree."""
 _OID = re.compile(r"[0-9a-fA-F]{4,64}")

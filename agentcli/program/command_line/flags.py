@@ -19,25 +19,25 @@ from agentcli.program.options import Flag, Place, flags
 Parameters = Callable[[], Sequence[inspect.Parameter]]
 
 
-def taking(options: type, name: str = "asked") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def taking(options: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command a parameter for each field of a dataclass.
 
-    The command gets them as one value in its argument `name`.
+    The command gets them as one value in its argument `asked`.
     """
 
     def build(given: Mapping[str, Any]) -> Any:
         return options(**given)
 
-    return functools.partial(_Taking, functools.partial(_fields, options), build, name)
+    return functools.partial(_Taking, functools.partial(_fields, options), build, "asked")
 
 
-def taking_flags(place: Place | None = None, name: str = "given") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def taking_flags(place: Place | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the flags of a run.
 
-    The command gets their values by the names of `Options` in its argument `name`. Files in flags are read: UsageError
+    The command gets their values by the names of `Options` in its argument `given`. Files in flags are read: UsageError
     for an unreadable file.
     """
-    return functools.partial(_Taking, functools.partial(_flag_parameters, place), _by_field, name)
+    return functools.partial(_Taking, functools.partial(_flag_parameters, place), _by_field, "given")
 
 
 class _Taking:

@@ -34,10 +34,8 @@ _SHORT, _REMEMBERED = 500, 2_000
 """Maximum characters of a text whose HTML is cached, because names, paths and commands recur; the number of such texts."""
 
 
-def to_html(
-    source: Source, clean: Clean = str, through: Through = iter, *, highlight_limit: int = HIGHLIGHT_LIMIT
-) -> Iterator[str]:
-    """Yield the whole session as one page, in pieces. Code longer than `highlight_limit` characters stays plain.
+def to_html(source: Source, clean: Clean = str, through: Through = iter) -> Iterator[str]:
+    """Yield the whole session as one page, in pieces. Code longer than HIGHLIGHT_LIMIT characters stays plain.
 
     All external text is escaped, and a policy in the page also forbids scripts and network access.
     """
@@ -64,7 +62,7 @@ def to_html(
 """
     between = ""
     for entry in content:
-        for block in markup(entry, highlight_limit):
+        for block in markup(entry):
             yield f"{between}{block}"
             between = "\n"
     yield "\n</main>\n</body>\n</html>\n"

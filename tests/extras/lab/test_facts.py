@@ -5,8 +5,8 @@ from __future__ import annotations
 from agentcli.context.view import view
 from agentcli.core.history import fold
 from agentcli.core.message import Message, Text, ToolCall, ToolResult
-from agentcli.core.record import Body, Compaction, Prune, Record
-from agentcli.extras.lab.facts import Fact, Retention, count_retained, facts, gone_from
+from agentcli.core.record import Body, Compaction, Record
+from agentcli.extras.lab.facts import Fact, Retention, count_retained, facts
 from agentcli.tools.registry import TRAITS
 
 
@@ -53,10 +53,3 @@ def test_a_fact_is_retained_where_the_view_says_it_and_recoverable_where_any_rec
     without = [record for record in all_of_it if record.seq != 1]
     assert count_retained(facts(all_of_it, TRAITS), shown, without).recoverable < 6
     assert count_retained((), shown, all_of_it).retention == 1.0
-
-
-def test_what_was_summarised_or_cleared_is_gone_and_what_stands_is_not():
-    pruned = records(*SESSION, Prune(("c1",), 10, ""))
-    assert [record.seq for record in gone_from(view(fold(pruned)), pruned)] == [3]
-    cut = records(*SESSION, Compaction("auto", "compressed", "auto", (1, 3), 4, "s"))
-    assert [record.seq for record in gone_from(view(fold(cut)), cut)] == [1, 2, 3]
