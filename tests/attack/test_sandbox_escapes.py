@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.permissions.sandbox import Sandbox, detect
+from agentcli.permissions.sandbox import Sandbox
 from agentcli.permissions.sandbox import landlock as landlock_box
 from agentcli.permissions.sandbox.aftermath import Aftermath
 from tests.attack import sandbox_escapes
@@ -18,6 +18,7 @@ from tests.attack.sandbox_escapes import Scene, knocked, succeeded, users
 from tests.attack.ways_out import ATTEMPTS, SECRET
 from tests.guards import material
 from tests.guards.sandbox import open_ways
+from tests.permissions.sandbox.running import sandbox_of
 from tests.sampling import sampled
 
 
@@ -40,10 +41,7 @@ def scene(request: pytest.FixtureRequest) -> Iterator[Scene]:
 
 @pytest.fixture(params=["bubblewrap", "landlock"])
 def sandbox(request: pytest.FixtureRequest) -> Sandbox:
-    found = detect() if request.param == "bubblewrap" else detect(path="/nowhere")
-    if found.kind != request.param:
-        pytest.skip(f"no {request.param} here: {found.why}")
-    return found
+    return sandbox_of(request.param)
 
 
 def test_enough_ways_out_are_tried() -> None:

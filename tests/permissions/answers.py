@@ -12,13 +12,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
 from agentcli.permissions.decide import Decision
 from agentcli.permissions.paths import UndoCover, Workspace
-from agentcli.permissions.rules import Rules
 from tests.permissions.corpus import DATA, make_workspace
-from tests.permissions.deciding import explain
+from tests.permissions.deciding import explain_command
 
 FILE = DATA / "answers.txt"
 MODES: tuple[Mode, ...] = ("ask", "auto", "yolo")
@@ -48,7 +46,7 @@ def workspace_of(top: Path) -> Workspace:
 
 def answered(command: str, mode: Mode, workspace: Workspace) -> str:
     """Return the decision on a command, the reason, and what "always" would save, on one line."""
-    found = explain(ToolCall("c", "bash", {"command": command}), Rules(), mode, workspace)
+    found = explain_command(command, workspace, mode)
     work, top = str(workspace.cwd), str(workspace.cwd.parents[3])
     return f"{found.decision}: {found.why}{_offer(found)}".replace(work, "WORK").replace(top, "TOP").replace("\n", "⏎")
 

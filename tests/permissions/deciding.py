@@ -9,10 +9,17 @@ from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, proposed_rules
 from agentcli.tools.registry import TRAITS
 
+NO_RULES = Rules()
+
 
 def explain(call: ToolCall, rules: Rules, mode: Mode, workspace: Workspace) -> Decision:
     """What is decided about a call."""
     return decide(call, TRAITS, rules, mode, workspace)
+
+
+def explain_command(command: str, workspace: Workspace, mode: Mode, rules: Rules = NO_RULES) -> Decision:
+    """What is decided about a command."""
+    return explain(ToolCall("c", "bash", {"command": command}), rules, mode, workspace)
 
 
 def with_rule(rule: str, call: ToolCall, workspace: Workspace) -> Decision:

@@ -13,7 +13,7 @@ from agentcli.permissions.decide import Decision
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules, proposed_rules
 from tests.permissions.corpus import make_workspace
-from tests.permissions.deciding import explain
+from tests.permissions.deciding import explain, explain_command
 from tests.tables import each_row
 
 RULES = ("bash(python3 *)", "bash(node *)", "bash(uv run python *)", "bash(make test *)")
@@ -25,7 +25,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 
 def asked(command: str, workspace: Workspace, rules: Sequence[str] = ()) -> Decision:
-    return explain(ToolCall("c", "bash", {"command": command}), proposed_rules(rules), "ask", workspace)
+    return explain_command(command, workspace, "ask", proposed_rules(rules))
 
 
 @each_row(
@@ -52,7 +52,7 @@ def test_a_program_with_any_code_is_offered_and_covers_lines_of_every_form(
     assert offered == tuple(f"bash({rule})" for rule in rules)
     assert asked(command, workspace, offered).decision == "allow"
     by_hand = parse_rules(offered)
-    assert explain(ToolCall("c", "bash", {"command": command}), by_hand, "ask", workspace).decision == "allow"
+    assert explain_command(command, workspace, "ask", by_hand).decision == "allow"
     boxed = replace(workspace, sandboxed=True)
     assert not any(rule in asked(command, boxed).prefixes for rule in offered if "make" not in rule)
 

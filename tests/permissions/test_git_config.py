@@ -7,12 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentcli.core.message import ToolCall
 from agentcli.permissions.git_config import config_keys, git_facts, gitlinks, tracked_secrets
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.rules import Rules
 from agentcli.system.programs import GIT_CONFIG, GIT_HARDENED_ENV, git_settings
-from tests.permissions.deciding import explain
+from tests.permissions.deciding import explain_command
 from tests.tables import each_row
 
 DANGEROUS = [
@@ -97,7 +95,7 @@ def repository(folder: Path, config: str = "") -> Path:
 def test_a_key_that_may_start_a_program_makes_git_ask(tmp_path: Path, config: str) -> None:
     workspace = Workspace(repository(tmp_path, config))
     for command in ("git status", "git log -p", "git diff", "git show", "git blame x"):
-        assert explain(ToolCall("c", "bash", {"command": command}), Rules(), "ask", workspace).decision == "ask"
+        assert explain_command(command, workspace, "ask").decision == "ask"
 
 
 @each_row("config", HARMLESS)
@@ -159,10 +157,8 @@ def test_the_config_of_a_folder_that_is_entered_counts(tmp_path: Path) -> None:
     repository(tmp_path / "vendor", "[core]\n\tfsmonitor = ./evil")
     workspace = Workspace(tmp_path)
     for command in ("cd vendor && git status", "git -C vendor status", "cd vendor; git log", "cd vendor\ngit log"):
-        assert explain(ToolCall("c", "bash", {"command": command}), Rules(), "ask", workspace).decision == "ask", (
-            command
-        )
-    assert explain(ToolCall("c", "bash", {"command": "git log"}), Rules(), "ask", workspace).decision == "allow"
+        assert explain_command(command, workspace, "ask").decision == "ask", command
+    assert explain_command("git log", workspace, "ask").decision == "allow"
 
 
 def test_a_bare_repository_in_the_way_asks(tmp_path: Path) -> None:
@@ -414,7 +410,7 @@ def test_git_shows_no_tracked_secret_unasked(tmp_path: Path, version: int) -> No
     for wanted, lines in (("ask", SHOWING), ("allow", SILENT)):
         for line in lines:
             command = line.replace("BLOB", blob)
-            said = explain(ToolCall("c", "bash", {"command": command}), Rules(), "auto-edit", workspace)
+            said = explain_command(command, workspace, "auto-edit")
             assert said.decision == wanted, (command, said.why)
 
 
@@ -433,10 +429,7 @@ def test_an_example_is_no_secret(tmp_path: Path) -> None:
     tracking(tmp_path)
     git(tmp_path, "rm", "-rqf", "--cached", "conf", "x.env")
     for command in ("git diff", "git log -p", "git grep SECRET"):
-        assert (
-            explain(ToolCall("c", "bash", {"command": command}), Rules(), "ask", Workspace(tmp_path)).decision
-            == "allow"
-        )
+        assert explain_command(command, Workspace(tmp_path), "ask").decision == "allow"
 
 
 @each_row(

@@ -9,7 +9,7 @@ from agentcli.core.record import MODES
 from agentcli.permissions.paths import Workspace, judge_path
 from agentcli.permissions.rules import Rules
 from tests.permissions.corpus import make_workspace
-from tests.permissions.deciding import explain
+from tests.permissions.deciding import explain, explain_command
 from tests.tables import each_row
 
 PROTECTED = [
@@ -100,9 +100,7 @@ def test_a_protected_path_is_never_written_unasked(workspace: Workspace, path: s
         for mode in ("ask", "auto-edit", "yolo", "auto"):
             assert decided(tool, path, workspace, mode) == "ask"
             assert decided(tool, str(workspace.cwd / path), workspace, mode) == "ask"
-    assert (
-        explain(ToolCall("c", "bash", {"command": f"echo x > '{path}'"}), Rules(), "yolo", workspace).decision == "ask"
-    )
+    assert explain_command(f"echo x > '{path}'", workspace, "yolo").decision == "ask"
 
 
 @each_row("path", FREE)
@@ -125,25 +123,21 @@ def test_secrets_are_never_read_unasked(workspace: Workspace, path: str) -> None
         f"X=1 cat '{path}'",
         f"cat < '{path}'",
     ):
-        assert explain(ToolCall("c", "bash", {"command": command}), Rules(), "yolo", workspace).decision == "ask", (
-            command
-        )
+        assert explain_command(command, workspace, "yolo").decision == "ask", command
 
 
 @each_row("path", PRIVATE_AT_HOME)
 def test_private_folders_at_home_are_never_touched_unasked(workspace: Workspace, path: str) -> None:
     for tool in ("read", "write", "edit"):
         assert decided(tool, path, workspace) == "ask"
-    assert explain(ToolCall("c", "bash", {"command": f"cat {path}"}), Rules(), "yolo", workspace).decision == "ask"
+    assert explain_command(f"cat {path}", workspace, "yolo").decision == "ask"
     at_home = Workspace(workspace.home, (workspace.home,), workspace.home, workspace.own)
     assert decided("read", path, at_home) == "ask"
 
 
 def test_a_quoted_pattern_names_no_file(workspace: Workspace) -> None:
     for command in ("sed -i 's/.*/x/' README.md", "perl -pe 's/[^a]*//' x", 'foo ".*" "{a,b}"'):
-        assert explain(ToolCall("c", "bash", {"command": command}), Rules(), "yolo", workspace).decision == "allow", (
-            command
-        )
+        assert explain_command(command, workspace, "yolo").decision == "allow", command
 
 
 def test_the_shell_cannot_name_a_secret_by_a_wildcard(workspace: Workspace) -> None:
@@ -156,9 +150,7 @@ def test_the_shell_cannot_name_a_secret_by_a_wildcard(workspace: Workspace) -> N
         "cat $X/.env",
         'cat "$X"/.env.local',
     ):
-        assert explain(ToolCall("c", "bash", {"command": command}), Rules(), "yolo", workspace).decision == "ask", (
-            command
-        )
+        assert explain_command(command, workspace, "yolo").decision == "ask", command
 
 
 @each_row(
@@ -194,7 +186,7 @@ def test_what_is_no_file_is_refused_in_every_mode(workspace: Workspace, path: st
 def test_a_pipe_or_socket_in_the_workspace_is_refused(workspace: Workspace) -> None:
     os.mkfifo(workspace.cwd / "pipe")
     assert decided("read", "pipe", workspace) == "deny"
-    assert explain(ToolCall("c", "bash", {"command": "cat pipe"}), Rules(), "ask", workspace).decision == "ask"
+    assert explain_command("cat pipe", workspace, "ask").decision == "ask"
 
 
 def test_a_link_counts_as_what_it_leads_to(workspace: Workspace) -> None:
@@ -203,7 +195,7 @@ def test_a_link_counts_as_what_it_leads_to(workspace: Workspace) -> None:
     (workspace.cwd / "loop").symlink_to("loop")
     assert decided("read", "two", workspace) == "ask"
     assert decided("write", "two", workspace) == "ask"
-    assert explain(ToolCall("c", "bash", {"command": "cat two"}), Rules(), "yolo", workspace).decision == "ask"
+    assert explain_command("cat two", workspace, "yolo").decision == "ask"
     assert judge_path("loop", workspace, write=False).verdict == "free"
 
 
@@ -224,7 +216,7 @@ def test_a_workspace_below_a_protected_name_is_still_a_workspace(tmp_path: Path)
     assert decided("write", ".claude/x", workspace, "auto-edit") == "ask"
     boxed = replace(workspace, sandboxed=True)
     commands = (f"env -u A tool {inside}/src/x", f"env -u A tool {inside}/.claude/x", f"env -u A tool {inside}/../y")
-    answers = [explain(ToolCall("c", "bash", {"command": each}), Rules(), "auto", boxed) for each in commands]
+    answers = [explain_command(each, boxed, "auto") for each in commands]
     assert [answer.decision for answer in answers] == ["allow", "ask", "ask"]
 
 
@@ -265,7 +257,7 @@ def test_searches_inside_are_free(workspace: Workspace) -> None:
 
 def test_a_search_through_the_tree_asks_where_it_would_read_a_secret(workspace: Workspace) -> None:
     def asks(command: str) -> bool:
-        return explain(ToolCall("c", "bash", {"command": command}), Rules(), "ask", workspace).decision == "ask"
+        return explain_command(command, workspace, "ask").decision == "ask"
 
     assert not asks("grep -rn x .")
     (workspace.cwd / "src/pkg/.env").write_text("KEY=1\n")

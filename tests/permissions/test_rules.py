@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from agentcli.core.errors import ConfigError, UsageError
-from agentcli.core.message import ToolCall
 from agentcli.permissions.decide import Decision
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import (
@@ -25,7 +24,7 @@ from agentcli.permissions.rules import (
     wildcard,
 )
 from tests.permissions.corpus import make_workspace
-from tests.permissions.deciding import explain
+from tests.permissions.deciding import explain_command
 from tests.tables import each_row
 
 
@@ -307,7 +306,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 
 def judged(rules: Rules, command: str, made: Workspace) -> Decision:
-    return explain(ToolCall("c", "bash", {"command": command}), rules, "ask", made)
+    return explain_command(command, made, "ask", rules)
 
 
 @each_row(

@@ -12,11 +12,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from agentcli.core.message import ToolCall
 from agentcli.permissions.decide import Decision
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import parse_rules
-from tests.permissions.deciding import explain
+from tests.permissions.deciding import explain_command
 
 FILE = Path(__file__).with_name("readings.txt")
 PROJECTS = (
@@ -72,7 +71,7 @@ def git(words: str, folder: Path) -> None:
 
 def answered(command: str, workspace: Workspace) -> str:
     """Return the decision on a command, the reason, and what is hidden from it, on one line."""
-    found = explain(ToolCall("c", "bash", {"command": command}), RULES, "yolo", workspace)
+    found = explain_command(command, workspace, "yolo", RULES)
     text = f"{found.decision}: {found.why}{_hidden(found)}"
     return (
         text.replace(f"{workspace.cwd}/", "").replace(str(workspace.cwd), "WORK").replace(str(workspace.home), "HOME")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,8 @@ from agentcli.core.record import MODES, Mode
 from agentcli.permissions.decide import Decision
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import parse_rules
-from tests.permissions.deciding import explain
+from tests.permissions.deciding import explain, explain_command
+from tests.permissions.denied.readings import git
 from tests.tables import each_row
 
 DENY = ("read(secrets/**)",)
@@ -44,14 +44,9 @@ def tracks(workspace: Workspace) -> None:
         git(words, workspace.cwd)
 
 
-def git(words: str, folder: Path) -> None:
-    env = {"PATH": os.environ["PATH"], "HOME": str(folder), "GIT_CONFIG_GLOBAL": os.devnull}
-    subprocess.run(["git", *words.split()], cwd=folder, env=env, check=True, capture_output=True)
-
-
 def bash(command: str, workspace: Workspace, mode: Mode = "ask", deny: tuple[str, ...] = DENY) -> Decision:
     rules = parse_rules(["bash(*)"] if mode == "ask" else [], (), deny)
-    return explain(ToolCall("c", "bash", {"command": command}), rules, mode, workspace)
+    return explain_command(command, workspace, mode, rules)
 
 
 def bare(workspace: Workspace) -> Workspace:

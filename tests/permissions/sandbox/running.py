@@ -7,11 +7,23 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 from agentcli.core.tool import Boxed
+from agentcli.permissions.sandbox import Sandbox, detect
+from agentcli.permissions.sandbox.choose import Kind
 from agentcli.system.process import Command, LimitedSink, run
 
 _MOST = 1_000_000
 _SECONDS = 60.0
+
+
+def sandbox_of(kind: Kind) -> Sandbox:
+    """Return the sandbox of this kind; the test is skipped where it does not work."""
+    found = detect() if kind == "bubblewrap" else detect(path="/nowhere")
+    if found.kind != kind:
+        pytest.skip(f"no {kind} here: {found.why}")
+    return found
 
 
 def completed(boxed: Boxed, cwd: Path, env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:

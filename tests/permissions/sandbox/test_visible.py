@@ -18,7 +18,7 @@ from agentcli.permissions.sandbox.box import box_for_reader, unseen
 from agentcli.permissions.sandbox.visible import private_in, visible
 from agentcli.system import probe
 from agentcli.system.programs import hardened
-from tests.permissions.sandbox.running import completed
+from tests.permissions.sandbox.running import completed, sandbox_of
 
 PATH = os.environ["PATH"]
 
@@ -38,10 +38,7 @@ def top() -> Iterator[Path]:
 
 @pytest.fixture(params=["bubblewrap", "landlock"])
 def sandbox(request: pytest.FixtureRequest) -> Sandbox:
-    found = detect() if request.param == "bubblewrap" else detect(path="/nowhere")
-    if found.kind != request.param:
-        pytest.skip(f"no {request.param} here: {found.why}")
-    return found
+    return sandbox_of(request.param)
 
 
 def ran(sandbox: Sandbox, home: Path, command: str, path: str = PATH) -> subprocess.CompletedProcess[str]:

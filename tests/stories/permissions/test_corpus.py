@@ -7,17 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
 from agentcli.permissions.paths import CommandLimits, Workspace
-from agentcli.permissions.rules import Rules
 from agentcli.permissions.shell.effects.searches import search_of
 from agentcli.permissions.shell.programs.readers import READERS, SEARCHING
 from agentcli.permissions.shell.syntax.flow import runs_of
 from agentcli.permissions.shell.syntax.parse import parse
 from agentcli.permissions.shell.syntax.strict import read_plain
 from tests.permissions.corpus import commands, make_workspace
-from tests.permissions.deciding import explain
+from tests.permissions.deciding import explain_command
 from tests.sampling import sampled
 
 SAFE = commands("safe.txt") + commands("everyday.txt")
@@ -32,7 +30,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 
 def decided(command: str, workspace: Workspace, mode: Mode = "ask") -> str:
-    return explain(ToolCall("c", "bash", {"command": command}), Rules(), mode, workspace).decision
+    return explain_command(command, workspace, mode).decision
 
 
 def whole(command: str) -> bool:

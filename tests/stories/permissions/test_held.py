@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from agentcli.core.message import ToolCall
 from agentcli.permissions.decide import Decision
 from agentcli.permissions.paths import UndoCover, Workspace
-from agentcli.permissions.rules import Rules
-from tests.permissions.deciding import explain
+from tests.permissions.deciding import explain_command
 from tests.tables import each_row
 
 COVER = UndoCover(bytes=10, files=4, skipped=frozenset({"node_modules", ".git", "__pycache__"}))
@@ -28,7 +26,7 @@ def made(top: Path, files: dict[str, int], cover: UndoCover | None = COVER) -> W
 
 
 def decided(command: str, workspace: Workspace) -> Decision:
-    return explain(ToolCall("c", "bash", {"command": command}), Rules(), "auto", workspace)
+    return explain_command(command, workspace, "auto")
 
 
 ALL_HELD: list[dict[str, int]] = [

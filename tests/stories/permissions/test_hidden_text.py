@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.core.message import ToolCall
 from agentcli.permissions.paths import UndoCover, Workspace
 from agentcli.permissions.rules import Rules, parse_rules
-from tests.permissions.deciding import explain
+from tests.permissions.deciding import NO_RULES, explain_command
 
 UNSEEN = ('eval "$(tool activate bash)" && make test', "shopt -s globstar; make")
 HIDING = ('eval "$(tool activate bash)" && rm -rf out && make test', "shopt -s globstar; rm **/x")
@@ -28,8 +27,8 @@ def workspace(tmp_path: Path) -> Workspace:
     return Workspace(work, (work,), home, sandboxed=True, records=True, undo=cover, path="/nonexistent", env={})
 
 
-def answer(command: str, workspace: Workspace, rules: Rules | None = None) -> tuple[str, str]:
-    found = explain(ToolCall("c", "bash", {"command": command}), rules or Rules(), "auto", workspace)
+def answer(command: str, workspace: Workspace, rules: Rules = NO_RULES) -> tuple[str, str]:
+    found = explain_command(command, workspace, "auto", rules)
     return found.decision, found.why
 
 

@@ -12,7 +12,7 @@ from agentcli.core.record import Mode
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules
 from tests.permissions.corpus import make_workspace
-from tests.permissions.deciding import explain
+from tests.permissions.deciding import explain, explain_command
 from tests.tables import each_row
 
 # {w} is the workspace and {n} its name, {h} the home folder, {top} what holds both.
@@ -148,7 +148,7 @@ def test_a_recognised_shell_read_is_judged_like_the_read_tool(workspace: Workspa
         if any(letter in path for letter in "$~\0\n'") or not path.strip().isascii() or path.startswith("-"):
             continue
         for command in (f"cat '{path}'", f"head -n 5 -- '{path}'", f"grep -n x '{path}'"):
-            asked = explain(ToolCall("c", "bash", {"command": command}), Rules(), "ask", workspace).decision
+            asked = explain_command(command, workspace, "ask").decision
             # The shell has no file tool to refuse: what is no file is asked about.
             wanted = "allow" if EXPECTED[kind][0] == "allow" or path == "/dev/null" else "ask"
             assert asked == wanted, command

@@ -3,13 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.core.message import ToolCall
 from agentcli.core.record import MODES, Mode
 from agentcli.permissions.decide import Decision
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import parse_rules
 from tests.permissions.corpus import commands, make_workspace
-from tests.permissions.deciding import explain
+from tests.permissions.deciding import explain_command
 from tests.tables import each_row
 
 ALL = parse_rules(allow=["bash"])
@@ -23,7 +22,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 
 def decided(command: str, workspace: Workspace, mode: Mode) -> Decision:
-    return explain(ToolCall("c", "bash", {"command": command}), ALL, mode, workspace)
+    return explain_command(command, workspace, mode, ALL)
 
 
 def test_what_can_only_destroy_is_asked_about_in_every_mode_whatever_is_allowed(workspace: Workspace) -> None:

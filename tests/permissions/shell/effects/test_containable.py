@@ -12,9 +12,9 @@ import pytest
 from agentcli.core.message import ToolCall
 from agentcli.permissions.decide import Decision
 from agentcli.permissions.paths import UndoCover, Workspace
-from agentcli.permissions.rules import Rules, parse_rules
+from agentcli.permissions.rules import parse_rules
 from tests.permissions.corpus import make_workspace
-from tests.permissions.deciding import explain
+from tests.permissions.deciding import explain, explain_command
 from tests.tables import each_row
 
 COVER = UndoCover(bytes=100, files=50, skipped=frozenset({"node_modules", ".git", "__pycache__"}))
@@ -39,7 +39,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 
 def decided(command: str, workspace: Workspace) -> Decision:
-    return explain(ToolCall("c", "bash", {"command": command}), Rules(), "auto", workspace)
+    return explain_command(command, workspace, "auto")
 
 
 RUNS = """

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.core.message import ToolCall
 from agentcli.permissions.decide import Decision
 from agentcli.permissions.git_config import GitFacts, git_facts
 from agentcli.permissions.network.hosts import opened
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules, proposed_rules
 from tests.permissions.corpus import make_workspace
-from tests.permissions.deciding import explain
+from tests.permissions.deciding import NO_RULES, explain_command
 from tests.tables import each_row
 
 ALLOWED = parse_rules(
@@ -54,11 +53,11 @@ def settings(workspace: Workspace, url: str = "https://example.org/a/b.git", mor
 
 
 def decided(command: str, workspace: Workspace, rules: Rules = ALLOWED) -> Decision:
-    return explain(ToolCall("c", "bash", {"command": command}), rules, "auto", workspace)
+    return explain_command(command, workspace, "auto", rules)
 
 
-def asked(command: str, workspace: Workspace, rules: Rules | None = None) -> Decision:
-    return explain(ToolCall("c", "bash", {"command": command}), rules or Rules(), "ask", workspace)
+def asked(command: str, workspace: Workspace, rules: Rules = NO_RULES) -> Decision:
+    return explain_command(command, workspace, "ask", rules)
 
 
 def check_asks_once(command: str, rule: str, workspace: Workspace) -> None:
@@ -736,7 +735,7 @@ def test_a_container_and_reading_with_a_client_are_asked_about_once(
 )
 def test_answers_about_containers_and_clients_cover_nothing_else(command: str, workspace: Workspace) -> None:
     for here in (workspace, replace(workspace, **BARE)):
-        found = explain(ToolCall("c", "bash", {"command": command}), OF_CONTAINERS, "auto", here)
+        found = explain_command(command, here, "auto", OF_CONTAINERS)
         assert found.decision == "ask", found.why
 
 

@@ -14,7 +14,7 @@ from agentcli.permissions.rules import Rules, parse_rules
 from agentcli.permissions.sandbox import box_for
 from agentcli.permissions.shell.effects.files_started import files_started
 from agentcli.permissions.started import Started
-from tests.permissions.deciding import explain
+from tests.permissions.deciding import explain, explain_command
 from tests.tables import each_row
 
 
@@ -73,7 +73,7 @@ def test_the_words_of_a_hook_protect_no_path(tmp_path: Path, mode: Mode) -> None
     workspace = project(tmp_path, "echo 'Run make test and pytest before you push to main'; guard.sh --log main")
     rules = parse_rules(allow=["bash(make *)", "bash(git *)", "bash(npm *)", "bash(touch *)"])
     for command in ("make test", "git push origin main", "git checkout main", "npm run push", "touch test"):
-        decision = explain(ToolCall("c", "bash", {"command": command}), rules, mode, workspace)
+        decision = explain_command(command, workspace, mode, rules)
         assert (decision.decision, decision.why) == ("allow", "a rule from config allows it"), command
 
 
@@ -111,6 +111,6 @@ def test_the_sandbox_keeps_what_a_hook_runs_read_only(tmp_path: Path) -> None:
 )
 def test_a_command_that_writes_what_a_hook_runs_asks(tmp_path: Path, command: str) -> None:
     workspace = project(tmp_path, "sh scripts/check.sh")
-    decision = explain(ToolCall("c", "bash", {"command": command}), Rules(), "yolo", workspace)
+    decision = explain_command(command, workspace, "yolo")
     assert decision.decision == "ask"
     assert "the hook Stop" in decision.why

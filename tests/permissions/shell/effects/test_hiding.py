@@ -11,7 +11,7 @@ from agentcli.permissions.shell.syntax.parse import UNKNOWN as U
 from agentcli.permissions.shell.syntax.state import Run
 from agentcli.permissions.shell.syntax.values import BELOW
 from tests.permissions.corpus import commands, make_workspace
-from tests.permissions.deciding import explain
+from tests.permissions.deciding import explain, explain_command
 from tests.tables import each_row
 
 NO_PUSH = parse_rules(deny=["bash(git push *)"])
@@ -24,7 +24,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 def decided(command: str, workspace: Workspace, mode: Mode = "yolo", *deny: str) -> str:
     rules = parse_rules(deny=deny) if deny else NO_PUSH
-    return explain(ToolCall("c", "bash", {"command": command}), rules, mode, workspace).decision
+    return explain_command(command, workspace, mode, rules).decision
 
 
 def test_what_may_be_a_denied_command_never_runs_unasked(workspace: Workspace) -> None:

@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.core.message import ToolCall
 from agentcli.permissions.paths import UndoCover, Workspace
-from agentcli.permissions.rules import Rules
 from agentcli.permissions.shell.effects.network_use import ports_asked
 from agentcli.permissions.shell.effects.private_tmp import names_tmp, seen_text
 from tests.permissions.corpus import make_workspace
-from tests.permissions.deciding import explain
+from tests.permissions.deciding import explain_command
 from tests.tables import each_row
 
 SERVED_OUTSIDE = 5432
@@ -74,24 +72,24 @@ ASKS = {
 
 @each_row("command", [line.replace("\\n", "\n") for line in RUNS])
 def test_a_command_runs_unasked_on_what_the_sandbox_holds(command: str, workspace: Workspace) -> None:
-    found = explain(ToolCall("c", "bash", {"command": command}), Rules(), "auto", workspace)
+    found = explain_command(command, workspace, "auto")
     assert (found.decision, found.why) == ("allow", found.why), found.why
 
 
 @each_row(("why", "command"), [(why, command) for why, all_ in ASKS.items() for command in all_])
 def test_a_command_that_leads_out_of_it_asks(why: str, command: str, workspace: Workspace) -> None:
-    found = explain(ToolCall("c", "bash", {"command": command}), Rules(), "auto", workspace)
+    found = explain_command(command, workspace, "auto")
     assert (found.decision, found.why.replace(str(workspace.tmp), "/tmp")) == ("ask", why)
 
 
 @each_row("command", ["echo 1 > /tmp/x", "cd /tmp && ls", "curl localhost:3000", "git tag v1"])
 def test_without_a_tmp_and_a_loopback_that_last_it_asks(command: str, workspace: Workspace) -> None:
     bare = replace(workspace, tmp=None, loopback=None, undo=None, records=False)
-    assert explain(ToolCall("c", "bash", {"command": command}), Rules(), "auto", bare).decision == "ask"
+    assert explain_command(command, bare, "auto").decision == "ask"
 
 
 def test_a_command_that_reads_there_does_not_count_as_one_that_only_reads(workspace: Workspace) -> None:
-    found = explain(ToolCall("c", "bash", {"command": "cat /tmp/x"}), Rules(), "auto", workspace)
+    found = explain_command("cat /tmp/x", workspace, "auto")
     assert found.rule == "mode auto"
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
 from agentcli.permissions.decide import Decision
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules
 from agentcli.permissions.shell.effects.reaching import reach
 from tests.permissions.corpus import commands, make_workspace
-from tests.permissions.deciding import explain
+from tests.permissions.deciding import NO_RULES, explain_command
 from tests.tables import each_row
 
 HOME = Path("/home/me")
@@ -28,10 +27,8 @@ WORKSPACE = Workspace(
 )
 
 
-def decided(
-    command: str, mode: Mode = "yolo", rules: Rules | None = None, workspace: Workspace = WORKSPACE
-) -> Decision:
-    return explain(ToolCall("c", "bash", {"command": command}), rules or Rules(), mode, workspace)
+def decided(command: str, mode: Mode = "yolo", rules: Rules = NO_RULES, workspace: Workspace = WORKSPACE) -> Decision:
+    return explain_command(command, workspace, mode, rules)
 
 
 def test_yolo_asks_before_what_reaches_past_the_workspace() -> None:

@@ -17,7 +17,7 @@ from agentcli.permissions.shell.command_line import analyse
 from agentcli.permissions.shell.effects.reading import looks_at_machine
 from agentcli.permissions.shell.syntax.strict import NotPlain, read_plain
 from tests.permissions.corpus import make_workspace
-from tests.permissions.deciding import explain
+from tests.permissions.deciding import explain, explain_command
 from tests.system.test_programs import program
 from tests.tables import each_row
 
@@ -25,7 +25,7 @@ SYSTEM = "/usr/local/bin:/usr/bin:/bin"
 
 
 def decided(command: str, workspace: Workspace) -> Decision:
-    return explain(ToolCall("c", "bash", {"command": command}), Rules(), "auto-edit", workspace)
+    return explain_command(command, workspace, "auto-edit")
 
 
 @each_row(

@@ -13,7 +13,7 @@ from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules, proposed_rules
 from agentcli.permissions.shell.effects.whole_programs import meaning
 from tests.permissions.corpus import make_workspace
-from tests.permissions.deciding import explain
+from tests.permissions.deciding import explain, explain_command
 from tests.tables import each_row
 
 EVERY = (
@@ -49,7 +49,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 def asked(command: str, workspace: Workspace, patterns: Sequence[str] = ()) -> Decision:
     rules = proposed_rules([f"bash({pattern})" for pattern in patterns], whole=True)
-    return explain(ToolCall("c", "bash", {"command": command}), rules, "ask", workspace)
+    return explain_command(command, workspace, "ask", rules)
 
 
 @each_row(

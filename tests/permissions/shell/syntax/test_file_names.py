@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.core.message import ToolCall
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules
 from agentcli.permissions.shell.syntax.file_names import meanings
 from agentcli.permissions.shell.syntax.strict import NotPlain, read_plain
 from tests.permissions.corpus import make_workspace
-from tests.permissions.deciding import explain
+from tests.permissions.deciding import NO_RULES, explain_command
 from tests.tables import each_row
 
 
@@ -27,8 +26,8 @@ def workspace(tmp_path: Path) -> Workspace:
     return workspace
 
 
-def decided(command: str, workspace: Workspace, rules: Rules | None = None) -> str:
-    return explain(ToolCall("c", "bash", {"command": command}), rules or Rules(), "ask", workspace).decision
+def decided(command: str, workspace: Workspace, rules: Rules = NO_RULES) -> str:
+    return explain_command(command, workspace, "ask", rules).decision
 
 
 @each_row(

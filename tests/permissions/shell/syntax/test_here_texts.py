@@ -8,7 +8,7 @@ from agentcli.core.message import ToolCall
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rule
 from agentcli.permissions.shell.syntax.strict import NotPlain, read_plain
-from tests.permissions.deciding import explain, with_rule
+from tests.permissions.deciding import explain, explain_command, with_rule
 from tests.permissions.test_decide import workspace as workspace
 from tests.tables import each_row
 
@@ -84,7 +84,7 @@ OFFERED = {
 
 @each_row(("command", "rules"), OFFERED.items())
 def test_a_wider_rule_names_what_is_done(command: str, rules: list[str], workspace: Workspace) -> None:
-    offered = explain(ToolCall("c", "bash", {"command": command}), Rules(), "ask", workspace).prefixes
+    offered = explain_command(command, workspace, "ask").prefixes
     assert list(offered) == rules
     assert all(
         with_rule(rule, ToolCall("c", "bash", {"command": command}), workspace).decision == "allow" for rule in offered
@@ -126,7 +126,7 @@ def test_it_covers_nothing_else(rule: str, command: str, workspace: Workspace) -
     ],
 )
 def test_none_is_offered_for_what_sends_or_runs_anything(command: str, workspace: Workspace) -> None:
-    assert explain(ToolCall("c", "bash", {"command": command}), Rules(), "ask", workspace).prefixes == ()
+    assert explain_command(command, workspace, "ask").prefixes == ()
 
 
 @each_row(
@@ -134,4 +134,4 @@ def test_none_is_offered_for_what_sends_or_runs_anything(command: str, workspace
     ["git status -u", "git status -uno", "git diff --no-stat", "git show --oneline HEAD", "git fsck --no-dangling"],
 )
 def test_these_only_read(command: str, workspace: Workspace) -> None:
-    assert explain(ToolCall("c", "bash", {"command": command}), Rules(), "ask", workspace).rule == "read-only"
+    assert explain_command(command, workspace, "ask").rule == "read-only"
