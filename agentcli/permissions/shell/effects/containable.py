@@ -238,7 +238,17 @@ def _line_problem(text: str, folders: Sequence[Path], workspace: Workspace) -> s
     assigned = (
         form for word in assigned_words(text) for form in _listed(word) if not _only_named(form, text, workspace)
     )
-    return next(filter(None, (_word_problem(word, folders, workspace, reads=True) for word in assigned)), "")
+    return next(filter(None, (_assigned_problem(word, folders, workspace) for word in assigned)), "")
+
+
+def _assigned_problem(word: str, folders: Sequence[Path], workspace: Workspace) -> str:
+    """Return the reason to ask about the value of a variable. One with blanks may be a path too."""
+    if not any(map(str.isspace, word)):
+        return _word_problem(word, folders, workspace, reads=True)
+    path = word.startswith(("/", "~", "..")) and UNKNOWN not in word and "\n" not in word
+    system = word.startswith(_SYSTEM_PROGRAMS) and ".." not in word
+    away = path and not system and _outside(word, folders, workspace, reads=True)
+    return f"{word} is outside the workspace" if away else ""
 
 
 def _only_named(word: str, text: str, workspace: Workspace) -> bool:

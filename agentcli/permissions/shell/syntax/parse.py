@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass
@@ -194,15 +194,41 @@ def below(node: Node) -> Iterator[Node]:
 
 
 def assigned_words(text: str) -> tuple[str, ...]:
-    """Return the words that a line assigns to variables: the list of a loop, the value of an assignment."""
-    nodes = below(parser().parse(text.encode("utf-8", "surrogatepass")).root_node)
-    values = (
-        value
-        for node in nodes
-        if node.type in ("for_statement", "variable_assignment")
-        for value in node.children_by_field_name("value")
-    )
-    return tuple(word for value in values for word in _value(value).text.split())
+    """Return the words that a line assigns to variables: the list of a loop, the value of an assignment.
+
+    A quoted value stays whole if its variable is used in double quotes only, and no other shell gets it.
+    """
+    nodes = list(below(parser().parse(text.encode("utf-8", "surrogatepass")).root_node))
+    words: list[str] = []
+    for node in nodes:
+        if node.type in ("for_statement", "variable_assignment"):
+            for value in node.children_by_field_name("value"):
+                given = _value(value).text
+                whole = node.type == "variable_assignment" and value.type in ("string", "raw_string") and " " in given
+                words += [given] if whole and _is_never_split(node, given, text, nodes) else given.split()
+    return tuple(words)
+
+
+def _is_never_split(assignment: Node, value: str, text: str, nodes: Sequence[Node]) -> bool:
+    """Return True if every mention of an assigned variable in a line is an expansion in double quotes."""
+    name = assignment.child_by_field_name("name")
+    plain = (name.text or b"").decode("utf-8", "replace") if name is not None else ""
+    quoted = [node for node in nodes if node.type in ("simple_expansion", "expansion") and _is_in_string(node, plain)]
+    named = re.findall(rf"(?<!\w){re.escape(plain)}(?!\w)", text)
+    given = assignment.parent is not None and assignment.parent.type in _GIVING
+    own = (f'"${plain}"', f'"${{{plain}}}"')
+    names = (_value(node).text if _written(node) not in own else value for node in nodes if node.type == "command_name")
+    starting = any(UNKNOWN in each or os.path.basename(each) in WRAPPERS | SHELLS for each in names)
+    return plain.isidentifier() and not (given or starting) and len(named) == len(quoted) + 1
+
+
+def _is_in_string(node: Node, name: str) -> bool:
+    inside = node.parent is not None and node.parent.type == "string"
+    return inside and _written(node) in (f"${name}", f"${{{name}}}")
+
+
+def _written(node: Node) -> str:
+    return (node.text or b"").decode("utf-8", "replace")
 
 
 def assignments(text: str, own: Callable[[str], bool] = lambda _: False) -> list[tuple[str, str]] | None:
@@ -259,6 +285,8 @@ def _stands_alone(node: Node) -> bool:
 
 def _part(node: Node) -> Part:
     words = [_value(child) for child in _word_nodes(node)]
+    if _ends_in_dash(node):
+        words.append(Piece("-"))
     writes: list[Piece] = []
     reads: list[Piece] = []
     for redirect in _redirects(node):
@@ -271,6 +299,18 @@ def _part(node: Node) -> Part:
     for here in _redirects(node, "heredoc_redirect"):
         words.extend(map(_value, here.children_by_field_name("argument")))
     return Part(tuple(words), tuple(writes), tuple(reads))
+
+
+def _ends_in_dash(node: Node) -> bool:
+    """Return True if a lone `-` stands between a command and its redirections: the grammar leaves it out."""
+    inner, around = node, node.parent
+    while around is not None and around.type in _SEQUENCES and around.children[-1] == inner:
+        inner, around = around, around.parent
+    after = inner.next_sibling
+    if node.type != "command" or around is None or around.type != "redirected_statement" or after is None:
+        return False
+    text, start = around.text or b"", around.start_byte
+    return text[node.end_byte - start : after.start_byte - start].strip() == b"-"
 
 
 def _word_nodes(node: Node) -> list[Node]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.permissions.shell.syntax.parse import PLACE, UNKNOWN, contents, parse
+from agentcli.permissions.shell.syntax.parse import PLACE, UNKNOWN, assigned_words, contents, parse
 from agentcli.permissions.shell.syntax.strict import NotPlain, read_plain
 from tests.permissions.corpus import commands
 from tests.tables import each_row
@@ -165,6 +165,40 @@ def test_redirections_are_found_wherever_they_stand() -> None:
 )
 def test_a_redirection_belongs_to_its_own_command(line: str, writes: list[list[str]]) -> None:
     assert [[piece.text for piece in part.writes] for part in parse(line).parts] == writes
+
+
+@each_row(
+    ("line", "last"),
+    [
+        ("git commit -F - <<'E'\na\nE", "-"),
+        ("cd a && git commit -F - <<'E' 2>&1 | tail\na\nE", "-"),
+        ("git commit -F - > x <<'E'\na\nE", "-"),
+        ("git commit -F a <<'E'\na\nE", "a"),
+        ("git commit -F <<'E' - a\na\nE", "a"),
+    ],
+)
+def test_a_dash_before_a_here_document_is_a_word(line: str, last: str) -> None:
+    (commit,) = (part for part in parse(line).parts if part.words[0].text == "git")
+    assert commit.words[-1].text == last
+
+
+@each_row(
+    ("line", "words"),
+    [
+        ('B="/a b/c"; "$B" x', ["/a b/c"]),
+        ('cd x && B="/a b" && cat "${B}/c"', ["/a b"]),
+        ('B="/a b"; $B x', ["/a", "b"]),
+        ('B="/a b"; "$B"; ls $B', ["/a", "b"]),
+        ("export B='/a b'; sh -c 'ls $B'", ["/a", "b"]),
+        ("PAGER='cat /b' git log", ["cat", "/b"]),
+        ('B="/a b"; sh -c "cat $B"', ["/a", "b"]),
+        ('B="/a b"; eval "cat $B"', ["/a", "b"]),
+        ('B="/a b"; xargs cat <<< "$B"', ["/a", "b"]),
+        ('for b in "/a b"; do ls "$b"; done', ["/a", "b"]),
+    ],
+)
+def test_a_quoted_value_is_one_word_where_no_shell_divides_it(line: str, words: list[str]) -> None:
+    assert list(assigned_words(line)) == words
 
 
 def test_the_lines_of_a_quoted_text_stay_apart() -> None:
