@@ -276,10 +276,14 @@ def _pipelines(node: Node, joint: str) -> list[tuple[int, int, str]] | None:
         right = _pipelines(node.children[2], node.children[1].type)
         return [*left, *right] if left and right else None
     inner = node.children[0].child_by_field_name("body") if node.type == "pipeline" else None
-    if inner is not None and inner.type in ("list", "pipeline"):
-        # The parser reads `a && b | c 2>&1 | d` so; the shell reads a list of pipelines.
-        found = _pipelines(inner, joint)
-        return [*found[:-1], (found[-1][0], node.end_byte, found[-1][2])] if found else None
+    begins = inner is not None and inner.type in ("list", "pipeline")
+    if node.type == "pipeline" and (begins or node.children[-1].type == "list"):
+        # The parser reads `a && b | c 2>&1 | d && e` as one pipeline; the shell reads a list of pipelines.
+        first = _pipelines(inner, joint) if begins and inner is not None else [(node.start_byte, 0, joint)]
+        last = _pipelines(node.children[-1], "") if node.children[-1].type == "list" else [(0, node.end_byte, "")]
+        if not first or not last or [each[2] for each in last[1:2]] == ["|"]:
+            return None
+        return [*first[:-1], (first[-1][0], last[0][1], first[-1][2]), *last[1:]]
     if node.type == "pipeline" and (apart := _apart(node)):
         return [(node.start_byte, apart[0], joint), (apart[1], node.end_byte, "|")]
     whole = node.type in _ALONE and not any(child.type == "list" for child in node.children if node.type != "subshell")

@@ -34,7 +34,13 @@ def test_a_part_that_changes_the_work_tree_is_told_apart(workspace: Workspace) -
 
 
 @pytest.mark.parametrize(
-    "command", ["git add -A && make; sudo make", "git add -A && make && curl x", "make && git push"]
+    "command",
+    [
+        "make 2>&1 | tail && git add -A && sudo make",
+        "git add -A && make; sudo make",
+        "git add -A && make && curl x",
+        "make && git push",
+    ],
 )
 def test_a_part_that_must_ask_lets_the_whole_line_ask(command: str, workspace: Workspace) -> None:
     found = decided(command, workspace)
@@ -49,6 +55,9 @@ DIVIDED = {
     "cd x && a && b": [("", "cd x && a"), ("&&", "cd x && b")],
     "cd x; ! a || X=1 b": [("", "cd x && ! a"), ("||", "cd x && X=1 b")],
     "a && cd x": [("", "a"), ("&&", "cd x")],
+    "a 2>&1 | b | c && d": [("", "a 2>&1 | b | c"), ("&&", "d")],
+    "cd x && a 2>&1 | b || c && d": [("", "cd x && a 2>&1 | b"), ("||", "cd x && c"), ("&&", "cd x && d")],
+    "a 2>&1 | b && c 2>&1 | d; e": [("", "a 2>&1 | b"), ("&&", "c 2>&1 | d"), (";", "e")],
     "a; cd x | b; c": [("", "a"), (";", "cd x | b"), (";", "c")],
     "a && cd x && b": [("", "a"), ("&&", "cd x && b")],
     "a; cd x && b; c": [("", "a"), (";", "cd x && b; c")],
