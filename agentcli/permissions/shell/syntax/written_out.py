@@ -7,15 +7,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container
+from typing import TYPE_CHECKING
 
 from agentcli.permissions.shell.programs.administration import listed_first
 from agentcli.permissions.shell.programs.forge import files_told
 from agentcli.permissions.shell.programs.readers import fits_reading
+from agentcli.permissions.shell.syntax.parse import below, parse_word, parser
 from agentcli.permissions.shell.syntax.strict import without_here_texts
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 _ASSIGNMENT = re.compile(
     r"""[ \t\n]*(?:set[ ]-[euo]+(?:[ ]pipefail)?
-    |(?P<name>[A-Za-z_]\w*)=(?P<quote>["']?)(?:(?P<value>[\w./+@%,$-]+)
+    |(?P<name>[A-Za-z_]\w*)=(?P<quote>["']?)(?:(?P<value>[\w./+@%,${}-]+(?:[ ]+[\w./+@%,${}-]+)*)
     |(?P<made>\$\(mktemp(?:[ ]-[dq])*(?:[ ]--suffix=[\w.-]+)?(?:[ ]-t(?:[ ][\w.-]+)?)?(?P<mark>[ ]"?)?(?(mark)/tmp/[\w.-]*X{3,}[\w.-]*"?)\)))(?P=quote))[ \t]*(?:;(?!;)|&&|\n)""",
     re.VERBOSE,
 )
@@ -46,10 +51,9 @@ def written_out(text: str, exported: Container[str], home: str, tmp: bool) -> st
     text = listed_first(_QUIET_ONCE.sub("", _QUIETLY.sub("", text)))
     if "~" in text and re.fullmatch(r"/[\w./-]+", home):
         text = _HOME_FIRST.sub(lambda found: f"{found[1]}{home}", text)
-    if "=" in text and (values := constants(text)) is not None and (tmp or "$(" not in text[: values[0]]):
-        index, named = values
-        filled = _filled(text[index:], named)
-        kept = "$(" in text[:index] or any(name in exported for name in named)
+    if "=" in text and (found := _constants(text)) is not None and (tmp or "$(" not in text[: found[0]]):
+        index, named, filled = found
+        kept = "$(" in text[:index] or any(name in exported or re.search(rf"\$\{{?{name}\b", filled) for name in named)
         text = text[:index] + filled if kept else filled
     plain, fed = without_here_texts(text) if "<<" in text else (text, ())
     return plain if all(map(_takes_text, fed)) else text
@@ -77,28 +81,101 @@ def _takes_text(words: tuple[str, ...]) -> bool:
 
 def constants(text: str) -> tuple[int, dict[str, str]] | None:
     """Return where a line's first assignments end, and the values of their variables; None if one may change later."""
+    found = _constants(text)
+    return None if found is None else found[:2]
+
+
+def _constants(text: str) -> tuple[int, dict[str, str], str] | None:
+    """Return the same, and the rest of the line with the values."""
+    index, values = _first_values(text)
+    filled = _filled(text[index:], values) if values else None
+    return None if filled is None else (index, values, filled)
+
+
+def _first_values(text: str) -> tuple[int, dict[str, str]]:
+    """Return where a line's first assignments end, and the values of their variables, as far as they are certain."""
     values: dict[str, str] = {}
     index = 0
     while found := _ASSIGNMENT.match(text, index):
-        value = _filled(found["value"] or f"{_MADE}-{found['name']}", values) if found["name"] else ""
-        if "$" in value or (found["name"] or "") in values:
-            return None
+        if name := found["name"]:
+            value = found["value"] or f"{_MADE}-{name}"
+            if found["quote"] != "'":
+                value = _VARIABLE_USED.sub(lambda used: values.get(used[1] or used[2], "$"), value)
+            command = not found["quote"] and " " in (found["value"] or "")
+            if command or name in values or CHANGING.fullmatch(name) or not _READ_ALIKE.fullmatch(value):
+                break
+            values[name] = value
         index = found.end()
-        if found["name"]:
-            values[found["name"]] = value
-    rest = text[index:]
-    if not values or any(CHANGING.fullmatch(name) or _uncertain(name, rest) for name in values):
-        return None
     return index, values
 
 
-def _uncertain(name: str, rest: str) -> bool:
-    """Return True if a name may get another value later, or is quoted for another program."""
-    again = re.search(rf"(?<![\w$./-]){name}(?:\+?=|\[|\s|;|\Z)|\$\{{{name}[^}}]", rest)
-    return bool(again) or re.search(rf"'[^']*\$\{{?{name}\b[^']*'", rest) is not None
+_VARIABLE_USED = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_READ_ALIKE = re.compile(r"[\w./+@%, -]+")
+"""Values that mean the same with and without double quotes, but for blanks."""
 
 
-def _filled(text: str, values: dict[str, str]) -> str:
-    for name, value in values.items():
-        text = re.sub(rf"\$\{{{name}\}}|\${name}(?!\w)", value.replace("\\", r"\\"), text)
-    return text
+def _filled(rest: str, values: dict[str, str]) -> str | None:
+    """Return a line with its variables' values where the shell puts them.
+
+    Return None if a variable may change, or its value be split.
+    """
+    data = rest.encode("utf-8", "surrogatepass")
+    root = parser().parse(data).root_node
+    if root.has_error or any(map(_sets_unknown, below(root))) or any(_may_set(name, rest, root) for name in values):
+        return None
+    pieces: list[bytes] = []
+    end = 0
+    for node in below(root):
+        name = (node.text or b"").decode("utf-8", "replace")
+        if node.type != "variable_name" or name not in values:
+            continue
+        use = node.parent
+        if use is None or use.parent is None or (use.text or b"") not in (f"${name}".encode(), f"${{{name}}}".encode()):
+            return None
+        if " " in values[name] and use.parent.type not in ("string", "heredoc_body"):
+            return None
+        pieces += [data[end : use.start_byte], values[name].encode()]
+        end = use.end_byte
+    return b"".join([*pieces, data[end:]]).decode("utf-8", "surrogatepass")
+
+
+def _may_set(name: str, rest: str, root: Node) -> bool:
+    """Return True if a command may give a variable another value: its name is a word, or begins one.
+
+    Quoted texts do not count unless the shell may run them, or they begin with the name.
+    """
+    shown = rest if _RUNS_TEXTS.search(rest) else _without_texts(rest, root, name)
+    return re.search(rf"(?<![\w$./-])(?<!\$\{{)(?:-\w*[avp])?{name}(?![\w./-])", shown) is not None
+
+
+_RUNS_TEXTS = re.compile(
+    r"\b(?:eval|source|trap|alias|let|coproc|exec|builtin|command|enable|shopt|mapfile|readarray|fc|bind)\b|(?:^|[\s;&|(])\.\s"
+    r"|\(\(|\$\[|\[\[|-v\b|\$\{\w+(?:\[|:[^-=+?])|(?:^|[;&|({!\n])\s*\S*[$`]"
+)
+"""Words and signs with which a shell runs or computes a text, and commands with an unknown name."""
+
+
+def _without_texts(rest: str, root: Node, name: str) -> str:
+    """Return a line without its quoted texts, except those that begin with a name."""
+    data = bytearray(rest.encode("utf-8", "surrogatepass"))
+    begins = re.compile(rf"['\"]?{name}(?!\w)".encode())
+    for node in below(root):
+        text = node.text or b""
+        quoted = node.type in ("raw_string", "string_content", "heredoc_content", "comment")
+        if (quoted or (node.type == "heredoc_body" and not node.children)) and not begins.match(text):
+            data[node.start_byte : node.end_byte] = b"_" * len(text)
+    return data.decode("utf-8", "surrogatepass")
+
+
+def _sets_unknown(node: Node) -> bool:
+    """Return True if a builtin sets a variable whose name only the shell knows."""
+    if node.type not in ("command", "declaration_command", "unset_command"):
+        return False
+    words = [child for child in node.named_children if child.type not in ("variable_assignment", "variable_name")]
+    named = (words[0].text or b"").decode("utf-8", "replace") if node.type == "command" and words else ""
+    if node.type == "command" and not (named in _SETTING or (named == "printf" and b" -v" in (node.text or b""))):
+        return False
+    return any(not parse_word(word).known for word in words if not word.type.endswith("redirect"))
+
+
+_SETTING = frozenset({"read", "getopts", "unset", "wait"})
