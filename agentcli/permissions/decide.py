@@ -129,10 +129,11 @@ def _exposing(
 
     Return None if it would still ask, or could send what it reads.
     """
-    if not (paths := line.read_outside) or line.may_send or line.links_outside:
+    if not line.read_outside or line.may_send or line.links_outside:
         return None
-    from agentcli.permissions.exposed import exposed_for, names_private, told  # only for other folders
+    from agentcli.permissions.exposed import exposed_for, in_other_tmp, names_private, told  # only for other folders
 
+    paths = [path for path in line.read_outside if not in_other_tmp(path, workspace)]
     if line.calls_git and any(map(names_private, line.recorded_names)):
         return None
     exposed = exposed_for(paths, workspace, git=line.calls_git, contents=line.shows_history)

@@ -124,6 +124,11 @@ def exposed_for(paths: Sequence[Path], workspace: Workspace, *, git: bool, conte
     return None if hidden is None else Exposed(shown, hidden)
 
 
+def in_other_tmp(path: Path, workspace: Workspace) -> bool:
+    """Return True if commands of mode auto see the session's own folder in place of a path."""
+    return workspace.tmp is not None and below(path, (Path("/tmp"),))
+
+
 def nothing_private(folder: Path, workspace: Workspace, *, of_program: bool) -> bool:
     """Return True if a folder is small enough to look at, and no name in it suggests credentials or keys.
 
@@ -268,8 +273,8 @@ def in_home(path: Path, homes: Sequence[Path]) -> tuple[Path | None, tuple[str, 
 
 def _may_be_shown(path: Path, workspace: Workspace) -> bool:
     """Return True if nothing about a resolved path itself forbids that a command sees it."""
-    if workspace.tmp is not None and below(path, (Path("/tmp"),)):
-        return False  # commands of mode auto see another folder there
+    if in_other_tmp(path, workspace):
+        return False
     if is_installed(path, workspace):
         return True
     homes = homes_of(workspace)

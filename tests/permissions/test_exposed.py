@@ -57,6 +57,10 @@ GOOD = (
 ONLY_AUTO = (
     ('python3 -c "import sys; print(open(sys.argv[1]).read())" ~/notes.txt', "my own notes"),
     ("cp ~/dev/other/src/a.py taken.py && cat taken.py", "needle = 1"),
+    ("cd ~/dev/other && python3 -c \"print(open('README.md').read())\"", "needle"),
+    ("cd ~/dev/other && python3 - <<'E'\nprint(open('src/a.py').read())\nE", "needle = 1"),
+    ("cp everything.py /tmp/every.py && python3 /tmp/every.py ~/dev/other/src", "needle = 1"),
+    ("cp $(command -v cat) show && ./show ~/notes.txt", "my own notes"),
     ("NOTES=~/notes.txt python3 -c \"import os; print(open(os.environ['NOTES']).read())\"", "my own notes"),
 )
 HOSTILE = (
@@ -92,6 +96,30 @@ HOSTILE = (
     "cd ~/dev/clean && git status && grep -rh . ~/dev/clean",
     f"git status && python3 -c {shlex.quote(_OBJECTS)} ~/dev",
 )
+
+
+HOSTILE_IN_AUTO = (
+    "cd ~/dev/other && python3 -c \"print(open('.env').read(), open('server.pem').read())\"",
+    "cd ~/dev/other && python3 -c \"import os; [print(open(os.path.join(d, f), 'rb').read()) for d, _, fs in os.walk('..') for f in fs]\"",
+    "cd ~/dev && python3 - <<'E'\nimport os\nfor d, _, fs in os.walk('.'):\n    for f in fs:\n        print(open(os.path.join(d, f), 'rb').read())\nE",
+    "cd ~/dev/other && git log --oneline && python3 -c \"print(open('../lent/.git/config').read())\"",
+    "cp $(command -v cat) show && ./show ~/.ssh/id_rsa ~/dev/other/server.pem ~/dev/other/.env",
+    "cp everything.py /tmp/every.py && python3 /tmp/every.py ~/dev /tmp",
+)
+WRITING = (
+    "cd ~/dev/other && python3 -c \"open('made', 'w').write('x')\"",
+    "cd ~/dev/other && python3 - <<'E'\nimport os\nos.remove('README.md')\nE",
+    "cd ~/dev/other && python3 -c \"getattr(__builtins__, 'op' + 'en')('made', 'w')\"",
+    "cd ~/dev/other && node -e \"require('fs').writeFileSync('made', 'x')\"",
+    "cd ~/dev/other && perl -pi -e 's/needle/x/' README.md",
+    "cd ~/dev/other && python3 src/a.py; cd ~/dev/other && make",
+    "python3 -c \"import sys; open(sys.argv[1], 'w')\" ~/dev/other/README.md",
+    "cp $(command -v rm) lose && ./lose -rf ~/dev/other/README.md ~/dev/other/src",
+    "cp $(command -v touch) /tmp/make && /tmp/make ~/dev/other/made",
+    "tar cf - everything.py | tar xf - -C ~/dev/other",
+    "rm -rf ~/dev/other/src; cp everything.py ~/dev/other; mkdir ~/dev/other/made",
+)
+"""Lines that try to change a folder elsewhere."""
 
 
 def _laid_out(top: Path) -> Path:
@@ -186,11 +214,26 @@ def test_a_command_reads_what_it_names_outside_the_workspace_without_a_question(
     assert [row for row in found if row[1] not in row[2]] == []
 
 
+def _everything_in(folder: Path) -> list[tuple[str, bytes]]:
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink())
+    return [(str(path), path.read_bytes()) for path in files]
+
+
+def test_no_command_changes_what_it_names_outside_the_workspace(top: Path) -> None:
+    workspace = workspace_of(_laid_out(top))
+    before = _everything_in(top / "home/dev/other")
+    found = [ran(command, "auto", workspace) for command in WRITING]
+    assert _everything_in(top / "home/dev/other") == before
+    asked = [text for text in found if text.startswith("asked")]
+    assert 5 < len(asked) < len(found), "what is seen to change it asks, the sandbox stops the rest"
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("mode", ["ask", "auto"])
 def test_no_secret_comes_out_of_the_folders_that_a_command_names(top: Path, mode: Mode) -> None:
     workspace = workspace_of(_laid_out(top))
-    found = [(command, ran(command, mode, workspace)) for line in HOSTILE for command in (line, *line.split("; "))]
+    lines = (*HOSTILE, *(HOSTILE_IN_AUTO if mode == "auto" else ()))
+    found = [(command, ran(command, mode, workspace)) for line in lines for command in (line, *line.split("; "))]
     assert [row for row in found if SECRET in row[1]] == []
     assert not [row for row in found if "my own notes" in row[1]], "a link of the project leads outside, or sends it"
     assert sum(text.startswith("asked") for _, text in found) < len(found) * 0.9, "few of them are held by the sandbox"

@@ -41,6 +41,7 @@ from agentcli.permissions.shell.effects.harmless_values import harmless_assignme
 from agentcli.permissions.shell.effects.network_use import network_problem, only_fetches, remote_problem
 from agentcli.permissions.shell.effects.private_tmp import TOP, seen_line
 from agentcli.permissions.shell.effects.reading import STREAMS, Reader
+from agentcli.permissions.shell.effects.scripts import only_computes
 from agentcli.permissions.shell.programs.git_table import GIT_READERS, SETTINGS_SHOWN, fits_git_reading, git_only_names
 from agentcli.permissions.shell.programs.known_programs import (
     INTERPRETERS,
@@ -60,6 +61,7 @@ from agentcli.permissions.shell.syntax.parse import (
     assigned_words,
     assignments,
     below,
+    parse,
     runs,
     source_of,
     starts_in_background,
@@ -136,7 +138,8 @@ def containment(
     folders = list(dict.fromkeys(chain.from_iterable(places))) or [workspace.cwd]
     if why := _line_problem(text, folders, workspace):
         return Containment(why)
-    judged = [_judged(part, each, workspace, reader) for part, each in zip(parts, places, strict=True)]
+    fed = parse(text).fed if workspace.exposed.paths else ()
+    judged = [_judged(part, each, workspace, reader, fed) for part, each in zip(parts, places, strict=True)]
     if why := next((one.why for one in judged if one.why), "") or _others_end(text, parts):
         return Containment(why)
     if why := scripts_problem(text, parts):
@@ -279,7 +282,9 @@ class _Judged:
     reads: bool = False
 
 
-def _judged(part: Part, folders: Sequence[Path], workspace: Workspace, reader: Reader) -> _Judged:
+def _judged(
+    part: Part, folders: Sequence[Path], workspace: Workspace, reader: Reader, fed: Sequence[str] = ()
+) -> _Judged:
     for piece in (*part.reads, *part.writes):
         if why := _target_problem(piece.text, piece in part.writes, folders, workspace):
             return _Judged(why)
@@ -304,7 +309,8 @@ def _judged(part: Part, folders: Sequence[Path], workspace: Workspace, reader: R
     if (words[0] == "set" and all(map(_SETTING.fullmatch, words[1:]))) or _changes_nothing(part):
         return _Judged(trusted=True)
     # What it writes beside itself elsewhere would be refused: the question offers to add the folder.
-    writes = workspace.exposed.paths or any(replaces(named[0]) for named in runs(part))
+    computes = all(piece.known for piece in part.words) and only_computes(words[0], words[1:], fed)
+    writes = (workspace.exposed.paths and not computes) or any(replaces(named[0]) for named in runs(part))
     if writes and any(_outside(".", (at,), workspace) for at in folders):
         return _Judged("the line leads outside the workspace")
     return _Judged(next(filter(None, _problems(part, words, folders, workspace)), ""))
@@ -350,16 +356,18 @@ def _problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspa
 
 def _word_problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Iterator[str]:
     started = {named[0] for named in runs(part)}
+    changes = any(map(replaces, started))
+    shown = not changes and bool(workspace.exposed.paths)
     for word in words[1:]:
         called = "/" in word and "=" not in word and not word.startswith("-") and os.path.basename(word) in started
         if called and words[0] in WRAPPERS:
             yield _name_problem(word, folders, workspace)
             continue
         value = word.partition("=")[2] if word.startswith("-") else word
-        if _leads_nowhere(value) and not any(map(replaces, started)):
+        if _leads_nowhere(value) and not changes:
             continue
-        # What `cp` copies it only reads.
-        reads = fits_reading(words[0], words) or (words[0] == "cp" and word is not words[-1])
+        # What `cp` copies it only reads, as other programs do what the line names elsewhere.
+        reads = shown or fits_reading(words[0], words) or (words[0] == "cp" and word is not words[-1])
         yield _word_problem(word, folders, workspace, reads=reads, named=names_only(words))
 
 
