@@ -213,7 +213,7 @@ def _nothing_to_do() -> tuple[Any, Any]:
         def model_copy(self, **_: object) -> Any:
             return self  # no copy is changed
 
-    # Constructed without validation, which would build one more schema at the first request.
-    off = types.AutomaticFunctionCallingConfig(disable=True)
+    # Constructed without validation, which would build more schemas at the first request.
+    off = types.AutomaticFunctionCallingConfig.model_construct(disable=True)
     config = Config.model_construct(automatic_function_calling=off, automatic_continuation=False)
     return types.Content.model_construct(), config

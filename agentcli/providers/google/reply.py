@@ -57,6 +57,7 @@ class Reply:
         self._detail = ""
         self._malformed = ""
         self._sent = ""
+        self._reported: Any = None
         self._usage: Usage | None = None
         self._grounding: Mapping[str, Any] = {}
 
@@ -78,9 +79,10 @@ class Reply:
                 self._malformed = self._malformed or _tool_named(candidate.get("finishMessage"))
                 self._sent = sendable(str(candidate.get("finishMessage") or "")).partition(_HEAD)[2]
         reported = chunk.get("usageMetadata")
-        if reported is not None and (usage := to_usage(reported, headers)) != self._usage:
-            self._usage = usage
-            yield UsageSeen(usage)
+        if reported is not None and reported != self._reported:
+            self._reported, before, self._usage = reported, self._usage, to_usage(reported, headers)
+            if self._usage != before:
+                yield UsageSeen(self._usage)
 
     @property
     def stopped(self) -> bool:

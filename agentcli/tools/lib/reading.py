@@ -183,7 +183,7 @@ def _paged(ctx: ToolContext, lines: Sequence[str], wanted: _Range, total: int | 
     bare = [line.removesuffix("\r") for line in lines]
     rows = fitting(enumerate(bare, wanted.first), limits, numbers=wanted.numbered)
     cut_by = f"{limits.read_bytes:,} bytes" if len(rows) < len(lines) else ""
-    clipped = any(len(line) > limits.line_characters for line in bare[: len(rows)])
+    clipped = max(map(len, bare[: len(rows)]), default=0) > limits.line_characters
     return _Page(tuple(rows), wanted.first, total, wanted.numbered, cut_by, clipped)
 
 

@@ -48,11 +48,11 @@ def fitting(lines: Iterable[tuple[int, str]], limits: ToolLimits, *, numbers: bo
     padding would cost 18 % of all tokens.
     """
     rows: list[str] = []
-    size = 0
+    size, longest, most = 0, limits.line_characters, limits.read_bytes
     for n, line in lines:
-        row = clip(line, limits.line_characters)
-        size += len(row.encode("utf-8", "replace")) + 1
-        if size > limits.read_bytes and rows:
+        row = line if len(line) <= longest else clip(line, longest)
+        size += (len(row) if row.isascii() else len(row.encode("utf-8", "replace"))) + 1
+        if size > most and rows:
             break
         rows.append(f"{n}\t{row}" if numbers else row)
     return rows
