@@ -89,7 +89,8 @@ def _endings(name: str) -> str:
 def _told_by_more() -> re.Pattern[str]:
     from pygments.lexers import get_all_lexers
 
-    patterns = (pattern for _, _, patterns, _ in get_all_lexers() for pattern in patterns)
+    # Looking for plugins reads the metadata of all installed packages.
+    patterns = (pattern for _, _, patterns, _ in get_all_lexers(plugins=False) for pattern in patterns)
     return re.compile("|".join(translate(pattern) for pattern in patterns if not pattern.startswith("*.")))
 
 
