@@ -89,6 +89,11 @@ RECORDING: dict[str, tuple[Shape, ...]] = {
 
 A reflog keeps what a branch was. None keeps an unmerged branch that is deleted, nor a dropped stash.
 """
+_PICKING: dict[str, tuple[Shape, ...]] = {
+    "add": (Shape("-puU:number --patch --update", "rev*", needs="-p --patch"),),
+    "reset": (Shape("-pq --patch --quiet", "rev*", needs="-p --patch"),),
+}
+"""Commands with which git shows changes, and records those to which its input says yes."""
 _PATCHING = (
     Shape(
         "-qvRN --check --stat --numstat --summary --reverse --recount --unidiff-zero --whitespace=word --quiet --verbose --reject -p:number"
@@ -126,13 +131,17 @@ def records_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Wor
     _, *arguments = words
     name = arguments[0] if arguments else ""
     replacing = workspace.undo is not None and bool(name) and replaces_files(words)
-    shapes = (*RECORDING.get(name, ()), *(DISCARDING[name] if replacing else ()))
+    shapes = (*RECORDING.get(name, ()), *_PICKING.get(name, ()), *(DISCARDING[name] if replacing else ()))
     fitting = fit(shapes, arguments[1:]) if shapes else ""
     if isinstance(fitting, str):
         if arguments[:2] == ["bisect", "run"]:
             return "git bisect run starts a program beside git: run it yourself, and mark each commit with git bisect good or bad"
         option = fitting.split(" ", 1)[0] if fitting.startswith("-") else ""
         return f"{' '.join(filter(None, ('git', name, option)))} changes the repository"
+    if fitting[0] in _PICKING.get(name, ()):
+        shown = next((found for folder in folders for found in workspace.git(folder).secrets), "")
+        if shown:
+            return f"git {name} may show {shown}, which is protected"
     named = name == "rm" and "--cached" in arguments
     write = replacing or name in ("mv", "rm")
     if not stays_inside(fitting[1], folders, workspace, write=write and not named, named=named):

@@ -58,6 +58,9 @@ RECORDS = (
     "git stash -um x",
     "git add -A && git commit -m x",
     "git add -A && ls",
+    "printf 'y\\nn\\n' | git add -p src",
+    "git add -p src <<'E'\ny\nE",
+    "echo \"$(cat log.txt)\" && git commit -F - <<'E'\nA $(message)\nE",
 )
 ASKS = {
     "big.bin is too large to be restored": (

@@ -169,6 +169,11 @@ def test_a_repository_without_remotes_sets_no_upstream(work: Path) -> None:
         ("git stash clear", "git stash changes the repository", None),
         ("git tag -d v1", "", None),
         ("git apply --cached", "", None),
+        ("git add -p src", "", None),
+        ("git add -pu", "", None),
+        ("git reset -p", "", None),
+        ("git add -p ../x", "git add leads outside the workspace", None),
+        ("git checkout -p src", "git checkout -p changes the repository", None),
         ("git reflog expire --all", "git reflog changes the repository", None),
         ("git clean -fd", "git clean changes the repository", None),
         ("git config user.name x", "git config changes the repository", None),
@@ -188,6 +193,12 @@ def test_git_records_and_replaces_files_only_if_they_can_be_restored(
 ) -> None:
     assert told(command, work) == why
     assert told(command, work, undo=None) == (why if without_undo is None else without_undo)
+
+
+def test_git_shows_no_protected_file_to_pick_its_changes(work: Path) -> None:
+    facts = GitFacts(secrets=(f"{work}/.env",))
+    assert told("git add -p src", work, git=lambda _: facts) == f"git add may show {work}/.env, which is protected"
+    assert told("git add src", work, git=lambda _: facts) == ""
 
 
 @each_row(
