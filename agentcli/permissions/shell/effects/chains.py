@@ -107,10 +107,15 @@ def _git(text: str) -> Sequence[Sequence[str]]:
 
 
 def _takes_content(text: str) -> bool:
-    """Return True if git reads or moves a file that an earlier part may have replaced by a link."""
+    """Return True if git records or moves a file that an earlier part may have replaced by a link.
+
+    Its input is no such file. Neither is a patch, of which git records only the changes.
+    """
     for words in _git(text):
         found = fit(RECORDING.get(words[1], ()), words[2:]) if RECORDING.get(words[1]) else ""
-        if not isinstance(found, str) and any(kind == "path" for kind, _ in found[1]):
+        if words[1] == "apply" or isinstance(found, str):
+            continue
+        if any(kind == "path" and value != "-" for kind, value in found[1]):
             return True
     return False
 

@@ -16,6 +16,10 @@ __all__ = ["workspace"]
     ("command", "parts"),
     [
         ("git add -A && make test", [LinePart("git add -A", records=True), LinePart("make test", "&&")]),
+        (
+            "make; git commit -F - <<'E'\nx\nE",
+            [LinePart("make"), LinePart("git commit -F - <<'E'\nx\nE", ";", True, True)],
+        ),
         ("make && git commit -m x", [LinePart("make"), LinePart("git commit -m x", "&&", True, True)]),
         (
             "cd src && git add . ; make",
@@ -26,6 +30,11 @@ __all__ = ["workspace"]
 def test_each_part_has_its_box(command: str, parts: list[LinePart], workspace: Workspace) -> None:
     found = decided(command, workspace)
     assert (found.decision, list(found.parts), found.contained, found.stores) == ("allow", parts, True, True)
+
+
+def test_git_records_a_patch_that_an_earlier_part_made(workspace: Workspace) -> None:
+    found = decided("make > x.patch && git apply --cached x.patch", workspace)
+    assert (found.decision, [part.records for part in found.parts]) == ("allow", [False, True])
 
 
 def test_a_part_that_changes_the_work_tree_is_told_apart(workspace: Workspace) -> None:
