@@ -41,7 +41,6 @@ from agentcli.permissions.shell.effects.harmless_values import harmless_assignme
 from agentcli.permissions.shell.effects.network_use import network_problem, only_fetches, remote_problem
 from agentcli.permissions.shell.effects.private_tmp import TOP, seen_line
 from agentcli.permissions.shell.effects.reading import STREAMS, Reader
-from agentcli.permissions.shell.effects.scripts import only_computes
 from agentcli.permissions.shell.programs.git_table import GIT_READERS, SETTINGS_SHOWN, fits_git_reading, git_only_names
 from agentcli.permissions.shell.programs.known_programs import (
     INTERPRETERS,
@@ -309,11 +308,18 @@ def _judged(
     if (words[0] == "set" and all(map(_SETTING.fullmatch, words[1:]))) or _changes_nothing(part):
         return _Judged(trusted=True)
     # What it writes beside itself elsewhere would be refused: the question offers to add the folder.
-    computes = all(piece.known for piece in part.words) and only_computes(words[0], words[1:], fed)
-    writes = (workspace.exposed.paths and not computes) or any(replaces(named[0]) for named in runs(part))
+    elsewhere = bool(workspace.exposed.paths) and not _only_computes(part, fed)
+    writes = elsewhere or any(replaces(named[0]) for named in runs(part))
     if writes and any(_outside(".", (at,), workspace) for at in folders):
         return _Judged("the line leads outside the workspace")
     return _Judged(next(filter(None, _problems(part, words, folders, workspace)), ""))
+
+
+def _only_computes(part: Part, fed: Sequence[str]) -> bool:
+    from agentcli.permissions.shell.effects.scripts import only_computes  # only for a command that runs elsewhere
+
+    name, *arguments = (piece.text for piece in part.words)
+    return all(piece.known for piece in part.words) and only_computes(name, arguments, fed)
 
 
 def _changes_nothing(part: Part) -> bool:
