@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,9 @@ class Aftermath:
     def __init__(self) -> None:
         self._known: set[int] = set()
         self._special: set[Path] = set()
+        self._secrets = list[Path]()
+        """Files of secrets that had content at `_since`, in nanoseconds."""
+        self._since = 0
         self._running = 0
         self._found: list[str] = []
 
@@ -65,10 +69,14 @@ class Aftermath:
     def _accept(self, found: Found) -> None:
         self._known = {*found.names, *(name.inode for name in found.private)}
         self._special = set(found.special)
+        self._since = time.time_ns()
+        self._secrets = [name.path for name in found.private if os.path.isfile(name.path) and name.path.stat().st_size]
 
     def _settle(self, workspace: Workspace, aside: bool) -> None:
-        from agentcli.permissions.sandbox.protected import found_in, set_aside
+        from agentcli.permissions.sandbox.protected import found_in, remove_mount_point, set_aside
 
+        for path in self._secrets:
+            remove_mount_point(path, self._since - _CLOCK)
         now = found_in(workspace.resolved_roots)
         cwd = resolved(workspace.cwd)
         new = {path for inode, path in now.names.items() if inode not in self._known}
@@ -79,6 +87,10 @@ class Aftermath:
         self._found += [_shown(path, cwd) for path in secrets]
         self._found += [f"{_shown(path, cwd)} (a special file)" for path in now.special if path not in self._special]
         self._accept(now)
+
+
+_CLOCK = 20_000_000
+"""Nanoseconds by which times of files may lag behind the clock."""
 
 
 def _shown(path: Path, cwd: Path) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections import Counter, deque
-from collections.abc import Container, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Container, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
@@ -177,13 +178,7 @@ def set_aside(path: Path) -> str:
     """
     itself = bool(names_protected(path.name, write=True)) or path.name in GIT_SETTINGS
     top, name = (path.parent, path.name) if itself else (path, "HEAD")
-    folder = -1
-    try:
-        folder = os.open("/", _FOLDER)
-        for part in top.parts[1:]:
-            inner = os.open(part, _FOLDER, dir_fd=folder)
-            os.close(folder)
-            folder = inner
+    with suppress(OSError), _opened(top) as folder:
         for number in range(1, 100):
             other = f"{name}{SET_ASIDE}{f'-{number}' if number > 1 else ''}"
             with suppress(FileNotFoundError):
@@ -191,12 +186,35 @@ def set_aside(path: Path) -> str:
                 continue
             os.rename(name, other, src_dir_fd=folder, dst_dir_fd=folder)
             return other
-    except OSError:
-        return ""
-    finally:
-        if folder >= 0:
-            os.close(folder)
     return ""
+
+
+def remove_mount_point(path: Path, since: int) -> None:
+    """Remove the file that bubblewrap created to mount something over a path that had vanished.
+
+    Such a file is empty, read-only, and newer than `since`, in nanoseconds. No link is followed on the way.
+    """
+    with suppress(OSError), _opened(path.parent) as folder:
+        there = os.stat(path.name, dir_fd=folder, follow_symlinks=False)
+        if (there.st_mode, there.st_size) == (_MOUNT_POINT, 0) and there.st_ctime_ns >= since:
+            os.unlink(path.name, dir_fd=folder)
+
+
+_MOUNT_POINT = stat.S_IFREG | 0o444
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    """Open a folder without following links on the way. Raises OSError."""
+    folder = os.open("/", _FOLDER)
+    try:
+        for part in path.parts[1:]:
+            inner = os.open(part, _FOLDER, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        yield folder
+    finally:
+        os.close(folder)
 
 
 def _listed(path: str, is_root: bool) -> _Folder:

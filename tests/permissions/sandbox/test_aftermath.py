@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from agentcli.permissions.paths import Workspace
+from agentcli.permissions.sandbox import detect
 from agentcli.permissions.sandbox.aftermath import Aftermath
+from tests.permissions.sandbox.running import completed
 from tests.tables import each_row
 
 
@@ -68,6 +73,23 @@ def test_files_of_secrets_and_pipes_are_told_and_stay(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert sorted(left()) == [".env", "pipe (a special file)"]
     assert (tmp_path / ".env").exists()
+
+
+@pytest.mark.skipif(detect().kind != "bubblewrap", reason="only bubblewrap makes files to mount over")
+def test_a_file_of_secrets_that_vanished_before_the_sandbox_was_there_leaves_nothing(tmp_path: Path) -> None:
+    for name in (".env", ".env.local", ".env.test"):
+        (tmp_path / name).write_text("A=1")
+    workspace, sandbox = Workspace(tmp_path), detect()
+    boxed = sandbox.wrap(["cat", ".env", ".env.local", ".env.test"], workspace)
+    left = Aftermath().inside(workspace, aside=True)
+    (tmp_path / ".env").unlink()
+    (tmp_path / ".env.local").unlink()
+    ran = completed(replace(boxed, again=None), tmp_path, os.environ)
+    assert (ran.returncode, (tmp_path / ".env").exists()) == (0, True)
+    (tmp_path / "new").write_text("B=2")
+    (tmp_path / "new").rename(tmp_path / ".env.local")
+    assert left() == [".env.local"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".env.local", ".env.test"]
 
 
 def test_what_a_job_has_made_is_told_before_a_command_runs_outside(tmp_path: Path) -> None:
