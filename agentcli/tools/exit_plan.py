@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -42,9 +43,9 @@ async def exit_plan(ctx: ToolContext, call_id: str, plan: str) -> ToolOutput:
 
 
 def title(given: Mapping[str, Any]) -> str:
-    """Return a title such as `Plan ready: Move the parser`, with the plan's first line."""
+    """Return a title such as `Plan ready: Move the parser`, with the plan's first line unless that is a step."""
     first = str(given.get("plan", "")).strip().partition("\n")[0].lstrip("# ")
-    return f"Plan ready: {first}"
+    return "Plan ready" if re.match(r"(?:\d+[.)]|[-*+])\s|$", first) else f"Plan ready: {first.replace('`', '')}"
 
 
 def preview(_: ToolContext, given: Mapping[str, Any]) -> str:

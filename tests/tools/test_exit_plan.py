@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentcli.tools.exit_plan import Planning
+from agentcli.tools.exit_plan import Planning, title
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
 
@@ -14,6 +14,10 @@ def test_an_approved_plan_leaves_plan_mode(call: Call, ctx: Bench) -> None:
     assert outcome.title == "Plan ready: Move the parser"
     assert outcome.status == "success"
     assert outcome.metadata == {"plan": "# Move the parser\n\n1. …"}
+    assert title({"plan": "Move `a.py` first.\nThen …"}) == "Plan ready: Move a.py first."
+    assert {title({"plan": plan}) for plan in ("1. Move it\n2. Test it", "- Move it", "* a", "2) b", "")} == {
+        "Plan ready"
+    }
     again = call("exit_plan", plan="again")
     assert again.output == "You are not in plan mode; go on."
     assert again.metadata["approved"] is False

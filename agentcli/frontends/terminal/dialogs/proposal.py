@@ -64,7 +64,7 @@ def title(ask: ApprovalRequest, changed: Mapping[str, Any] | None, look: Look) -
     named = look.near(safe_line(ask.title)) or ask.call.name
     if ask.kind == "input" and ask.call.name.startswith((PREFIX, CALL)):
         named = f"Call {named.partition('(')[0].removeprefix('Call ')}"  # the preview has the arguments
-    asked = f"{named}?"
+    asked = named if ask.kind == "plan" else f"{named}?"
     if (
         ask.kind == "command"
     ):  # the preview shows the call; a title that is a question asks for more, such as leaving the sandbox

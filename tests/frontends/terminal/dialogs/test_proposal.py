@@ -69,6 +69,7 @@ def test_a_command_that_asks_for_more_says_so() -> None:
         "Run it again outside the sandbox?"
     )
     assert title(replace(COMMAND, title="$ ls ?"), None, LOOK) == "Run this command?"
+    assert title(replace(COMMAND, kind="plan", title="Plan ready"), None, LOOK) == "Plan ready"
 
 
 def test_a_long_command_hangs_under_its_beginning_and_is_whole() -> None:
