@@ -11,6 +11,26 @@ from typing import Any
 Connected = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
+Reply = Callable[[str, asyncio.StreamWriter], Awaitable[None]]
+"""Answers a request for a path."""
+
+
+def sends(body: bytes, kind: str = "text/plain", *headers: str, status: str = "200 OK") -> Reply:
+    """Answer each request with this body."""
+
+    async def reply(path: str, writer: asyncio.StreamWriter) -> None:
+        lines = [
+            f"HTTP/1.1 {status}",
+            f"Content-Type: {kind}",
+            f"Content-Length: {len(body)}",
+            "Connection: close",
+            *headers,
+        ]
+        writer.write("\r\n".join([*lines, "", ""]).encode("latin-1") + body)
+
+    return reply
+
+
 @contextlib.asynccontextmanager
 async def listening(
     connected: Connected, port: int = 0, tls: ssl.SSLContext | None = None, limit: int = 1 << 16

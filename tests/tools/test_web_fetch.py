@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,13 @@ from agentcli.core.tool import ToolLimits, ToolOutput
 from agentcli.system.network import check_literal, permitted
 from agentcli.tools.registry import run, tools
 from agentcli.tools.web_fetch import PageAnswer, Reader
-from tests.loopback.listening import listening
+from tests.loopback.listening import Reply, listening, sends
 from tests.tables import each_row
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
 
+HTML = "text/html; charset=utf-8"
 FETCH = tools({"web_fetch"})[0]
-Reply = Callable[[str, asyncio.StreamWriter], Awaitable[None]]
 
 PRIVATE = [
     "127.0.0.1", "127.8.9.1", "0.0.0.0", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254", "100.64.0.1",
@@ -106,20 +106,6 @@ def fetch(
     return asyncio.run(story()), asked
 
 
-def sends(body: bytes, kind: str = "text/html; charset=utf-8", *headers: str, status: str = "200 OK") -> Reply:
-    async def reply(path: str, writer: asyncio.StreamWriter) -> None:
-        lines = [
-            f"HTTP/1.1 {status}",
-            f"Content-Type: {kind}",
-            f"Content-Length: {len(body)}",
-            "Connection: close",
-            *headers,
-        ]
-        writer.write("\r\n".join([*lines, "", ""]).encode() + body)
-
-    return reply
-
-
 def redirects(where: Callable[[str], str]) -> Reply:
     async def reply(path: str, writer: asyncio.StreamWriter) -> None:
         if path == "/end":
@@ -135,7 +121,7 @@ def test_html_becomes_markdown_without_scripts(ctx: Bench) -> None:
         "<html><head><title>T</title><style>b{}</style><SCRIPT>evil()</SCRIPT></head><body><h1>Größe</h1>"
         "<p>See <a href='/x'>this</a> and <b>that</b>.</p><ul><li>one</li></ul><script>more()</script></body></html>"
     )
-    outcome, _ = fetch(ctx, sends(html.encode()))
+    outcome, _ = fetch(ctx, sends(html.encode(), HTML))
     assert outcome.status == "success"
     assert "# Größe\n\nSee [this](/x) and **that**.\n\n* one" in outcome.output
     assert "evil" not in outcome.output
@@ -234,12 +220,12 @@ def test_errors_and_other_kinds_of_content_are_told(ctx: Bench) -> None:
 
 @pytest.mark.full
 def test_a_hostile_page_cannot_keep_the_converter_busy(ctx: Bench) -> None:
-    assert fetch(ctx, sends(b"<div>" * 50_000 + b"deep"))[0].status == "success"
-    assert fetch(ctx, sends(b"<script" * 500_000))[0].status == "success"
+    assert fetch(ctx, sends(b"<div>" * 50_000 + b"deep", HTML))[0].status == "success"
+    assert fetch(ctx, sends(b"<script" * 500_000, HTML))[0].status == "success"
 
 
 def test_a_long_page_is_kept_whole_and_cut_for_the_model(ctx: Bench) -> None:
-    outcome, _ = fetch(ctx, sends(b"<p>word word word</p>" * 5_000))
+    outcome, _ = fetch(ctx, sends(b"<p>word word word</p>" * 5_000, HTML))
     assert outcome.truncated
     assert len(outcome.output) < 51_200 + 300
     assert 'recall(id="c1", pattern="…") searches the whole output]' in outcome.output

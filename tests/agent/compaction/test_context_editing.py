@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +21,13 @@ from agentcli.core.errors import InputError
 from agentcli.core.event import Event, Noticed, Pruned, TextDelta, UsageReported
 from agentcli.core.history import fold
 from agentcli.core.message import Text, Thinking, ToolResult
-from agentcli.core.model import Model
 from agentcli.core.record import Prune
-from agentcli.core.tasks import emitted
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.sessions.in_memory import MemorySession
-from tests.agent.open_session import ended, messages, open_session, results
+from tests.agent.compaction.stage import Stage, stage_in
+from tests.agent.open_session import ended, messages, results
 from tests.loopback import Asked, Loopback, Raw
 from tests.loopback.anthropic_edits import PLACEHOLDER, edited
-from tests.providers.hearing import connected
 
 NATIVE = ContextSettings(
     policy="native", keep_recent=200, native=NativeSettings(trigger=9_000, keep=2, clear_at_least=1_000)
@@ -47,44 +44,11 @@ def working(asked: Asked) -> Reply:
     return say("All read.")
 
 
-class Stage:
-    """One event loop for the sessions of a test; their connections are closed at its end."""
-
-    def __init__(self, folder: Path, runner: asyncio.Runner) -> None:
-        self.folder, self.runner = folder, runner
-        self.made: list[Any] = []
-        for n in range(READS):
-            (folder / f"f{n}.txt").write_text("".join(f"line {n} {row} of a long file\n" for row in range(210)))
-
-    def connect(self, server: Loopback, name: str) -> Model:
-        self.made.append(connected(server, name))
-        return self.made[-1]  # type: ignore[no-any-return]
-
-    def session(
-        self, server: Loopback, name: str = "opus", context: ContextSettings = NATIVE, **more: Any
-    ) -> AgentSession:
-        made = self.connect(server, name)
-        return open_session(self.folder, [], model=made.spec, wrapped=lambda _: made, context=context, **more)
-
-    def say(self, session: AgentSession, *texts: str, each: Callable[[Event], None] = lambda _: None) -> list[Event]:
-        async def collect() -> list[Event]:
-            events = []
-            for text in texts:
-                async for event in session.turn(Prompt(text), asyncio.Event()):
-                    events.append(event)
-                    each(event)
-            return events
-
-        return self.runner.run(collect())
-
-
 @pytest.fixture
 def stage(tmp_path: Path) -> Iterator[Stage]:
-    with asyncio.Runner() as runner:
-        made = Stage(tmp_path, runner)
+    files = {f"f{n}.txt": "".join(f"line {n} {row} of a long file\n" for row in range(210)) for n in range(READS)}
+    with stage_in(tmp_path, NATIVE, files) as made:
         yield made
-        for model in made.made:
-            runner.run(model.close())
 
 
 def shown_by_server(asked: Asked) -> list[str]:
@@ -258,12 +222,7 @@ def test_a_compaction_by_hand_clears_for_good_what_the_provider_had_cleared(stag
     with Loopback(working) as server:
         session = stage.session(server)
         stage.say(session, "Read them all.")
-
-        async def compress() -> None:
-            async for _ in emitted(partial(session.compactor.compact, asyncio.Event(), trigger="manual")):
-                pass
-
-        stage.runner.run(compress())
+        stage.compress(session)
         assert session.history.compaction is not None
         assert not session.history.held
         server.plan = lambda _: say("Fine.")

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from agentcli.agent.ports import Prompt
 from agentcli.agent.session import AgentSession
 from agentcli.context.settings import ContextSettings
 from agentcli.context.view import view
 from agentcli.core.codec.decode import decode
 from agentcli.core.codec.encode import encode
-from agentcli.core.event import CompactionEnded, Event, Noticed
+from agentcli.core.event import CompactionEnded, Noticed
 from agentcli.core.message import Text, ToolResult
-from agentcli.core.model import Model
 from agentcli.core.record import Compaction
-from agentcli.core.tasks import emitted
 from agentcli.providers.scripted.model import Reply, call, say
-from tests.agent.open_session import ended, open_session, results
+from tests.agent.compaction.stage import Stage, stage_in
+from tests.agent.open_session import ended, results
 from tests.loopback import Answer, Asked, Loopback, Raw, Refuse
 from tests.loopback.anthropic_compaction import edit_of
-from tests.providers.hearing import connected
 
 RULES = ContextSettings(policy="provider", keep_recent=1_000)
 READS = 8
@@ -48,44 +42,14 @@ def working(asked: Asked) -> Reply:
     return say("All read.")
 
 
-class Stage:
-    """One event loop for the sessions of a test; their connections are closed at its end."""
-
-    def __init__(self, folder: Path, runner: asyncio.Runner) -> None:
-        self.folder, self.runner = folder, runner
-        self.made: list[Any] = []
-        for n in range(READS):
-            (folder / f"f{n}.txt").write_text(
-                "".join(f"line {n} {row} of a long file, with words\n" for row in range(1_200))
-            )
-
-    def session(self, server: Loopback, name: str = "opus", context: ContextSettings = RULES) -> AgentSession:
-        made: Model = connected(server, name)
-        self.made.append(made)
-        return open_session(self.folder, [], model=made.spec, wrapped=lambda _: made, context=context)
-
-    def say(self, session: AgentSession, text: str) -> list[Event]:
-        async def collect() -> list[Event]:
-            return [event async for event in session.turn(Prompt(text), asyncio.Event())]
-
-        return self.runner.run(collect())
-
-    def compress(self, session: AgentSession) -> list[Event]:
-        async def collect() -> list[Event]:
-            return [
-                event async for event in emitted(partial(session.compactor.compact, asyncio.Event(), trigger="manual"))
-            ]
-
-        return self.runner.run(collect())
-
-
 @pytest.fixture
 def stage(tmp_path: Path) -> Iterator[Stage]:
-    with asyncio.Runner() as runner:
-        made = Stage(tmp_path, runner)
+    files = {
+        f"f{n}.txt": "".join(f"line {n} {row} of a long file, with words\n" for row in range(1_200))
+        for n in range(READS)
+    }
+    with stage_in(tmp_path, RULES, files) as made:
         yield made
-        for model in made.made:
-            runner.run(model.close())
 
 
 def newest(session: AgentSession) -> Compaction:
@@ -167,9 +131,7 @@ def test_another_model_reads_the_summary_as_text(stage: Stage) -> None:
         session = stage.session(server)
         stage.say(session, "Read them all.")
         stage.compress(session)
-        other: Model = connected(server, "haiku")
-        stage.made.append(other)
-        session.conversation.builder.model = other
+        session.conversation.builder.model = stage.connect(server, "haiku")
         assert ended(stage.say(session, "And then?")).ending == "done"
         last = server.requests[-1]
         assert last.model.startswith("claude-haiku")

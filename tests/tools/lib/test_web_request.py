@@ -9,7 +9,7 @@ import socket
 import ssl
 import subprocess
 import zlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,10 @@ import pytest
 
 from agentcli.core.tool import ToolLimits, ToolOutput
 from agentcli.tools.registry import run, tools
-from tests.loopback.listening import listening
+from tests.loopback.listening import Reply, listening, sends
 from tests.tools.workplace import Bench
 
 FETCH = tools({"web_fetch"})[0]
-Reply = Callable[[str, asyncio.StreamWriter], Awaitable[None]]
 OURS = ["127.0.0.1"]
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="certificates are made with openssl")
 
@@ -189,20 +188,6 @@ def visit(
 
     with asyncio.Runner(loop_factory=(names or Names({"site.test": [OURS]})).loop) as runner:
         return Visit(runner.run(story()), requests, asked_for)
-
-
-def sends(body: bytes, kind: str = "text/plain", *headers: str, status: str = "200 OK") -> Reply:
-    async def reply(path: str, writer: asyncio.StreamWriter) -> None:
-        lines = [
-            f"HTTP/1.1 {status}",
-            f"Content-Type: {kind}",
-            f"Content-Length: {len(body)}",
-            "Connection: close",
-            *headers,
-        ]
-        writer.write("\r\n".join([*lines, "", ""]).encode("latin-1") + body)
-
-    return reply
 
 
 @pytest.fixture
