@@ -15,7 +15,7 @@ from agentcli.core.event import Event, Noticed, Recorded, Warned
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, ToolCall
 from agentcli.core.on_demand import OnDemand
-from agentcli.core.record import Body, Checkpoint, Undo
+from agentcli.core.record import Body, Checkpoint, Record, Undo
 from agentcli.core.tool import Tool
 from agentcli.system.resolve import spelled
 
@@ -31,6 +31,8 @@ They exist from the start if the session's last process died during a change.
 """
 
 
+_MOST_TOLD = 20
+"""Files that the model is told of after an undo."""
 _BACKGROUND = "File changes by background commands are not covered: /undo and /rewind will not restore them."
 
 
@@ -117,6 +119,25 @@ class Checkpointer:
     def files_since(self, seq: int) -> frozenset[Path]:
         """Return the files that have changed since record `seq`, as far as they can be restored."""
         return self._changes().files_since(seq)
+
+    def restored(self, records: Iterable[Record], until: int) -> str:
+        """Return, for the model, which files these restores have changed; empty for none.
+
+        A restore of changes that a message after number `until` asked for is left out: it was rewound.
+        """
+        batches = {batch.id: batch for batch in self._changes().batches()}
+        paths: dict[str, None] = {}
+        for record in records:
+            found = [batch for batch in batches.values() if batch.seq == record.seq]
+            undone = [batches[each] for batch in found for each in batch.undoes if each in batches]
+            if any(batch.reply <= until for batch in undone):
+                paths |= dict.fromkeys(self._near(str(path)) for batch in found for path in batch.before)
+        if not paths:
+            return ""
+        shown = ", ".join([*paths][:_MOST_TOLD]) + (f" and {len(paths) - _MOST_TOLD} more" * (len(paths) > _MOST_TOLD))
+        return (
+            f"The user took changes back, or brought them back, with /undo or /redo: {shown}. What is on disk counts."
+        )
 
     def _around(self, tool: Tool, paths: Sequence[Path], call: ToolCall) -> AbstractContextManager[None] | None:
         match tool.traits.effect:
@@ -208,6 +229,18 @@ class UndoStack:
         self._journal = journal
         self._record = record
         self._checkpointer = checkpointer
+
+    def news(self) -> str:
+        """Return, for the model, which files an undo or redo has changed since the newest message; empty for none."""
+        if self._checkpointer is None:
+            return ""
+        messages = (entry.seq for entry in reversed(self._journal.history.entries) if isinstance(entry.body, Message))
+        newest = next(messages, 0)
+        later = takewhile(lambda record: record.seq > newest, self._journal.records_of("checkpoint", newest_first=True))
+        restores = [
+            one for one in later if isinstance(one.body, Checkpoint) and one.body.data.get("cause") == "restore"
+        ]
+        return self._checkpointer.restored(restores, newest) if restores else ""
 
     def undo(self) -> Sequence[Event]:
         """Restore the files as they were before the newest change. Raises InputError if there is none."""

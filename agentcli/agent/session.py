@@ -26,7 +26,7 @@ from agentcli.core.event import Emit, Event, TurnEnded, Warned, emit_all
 from agentcli.core.history import History
 from agentcli.core.journal import Journal
 from agentcli.core.mcp_servers import ServerState
-from agentcli.core.message import Message, ToolResult
+from agentcli.core.message import Message, ToolResult, reminder
 from agentcli.core.model import Model
 from agentcli.core.record import MODES, USUAL_ACCOUNT, Mode, Pin, Settings, Title, Unpin
 from agentcli.core.tasks import emitted, run_beside
@@ -381,6 +381,8 @@ class AgentSession:
         self.conversation.pending += self.conversation.reminders.due(
             self.core.approval.mode, self._setup.today(), unattended, facts, listings
         )
+        if undone := self.undo_stack.news():
+            self.conversation.pending += (reminder(undone),)
 
 
 def _child(features: Sequence[MakePart], journal: Journal, setup: SessionSetup, model: Model, mode: Mode) -> Child:

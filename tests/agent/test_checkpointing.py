@@ -8,14 +8,14 @@ import pytest
 
 from agentcli.core.errors import InputError
 from agentcli.core.event import Noticed, Warned
-from agentcli.core.message import Message
+from agentcli.core.message import Message, Text
 from agentcli.core.on_demand import OnDemand
 from agentcli.program.program import covered
 from agentcli.providers.scripted.model import call, say
 from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.settings import CheckpointLimits
 from agentcli.sessions.store import Store
-from tests.agent.open_session import open_session, say_to
+from tests.agent.open_session import messages, open_session, say_to
 
 
 def desk_on_disk(  # type: ignore[no-untyped-def]
@@ -364,3 +364,43 @@ def test_one_undo_takes_back_all_files_of_a_patch_and_redo_makes_them_again(tmp_
 
 
 # The stage of checkpoints alone: the changes of a call that ran inside it can be undone.
+
+
+def test_the_model_is_told_once_what_was_undone_and_redone(tmp_path: Path) -> None:
+    script = [say("", call("write", file_path="a.txt", content="1\n")), *[say("Done.")] * 5]
+    _, session = desk_on_disk(tmp_path, script)
+    told = "The user took changes back, or brought them back, with /undo or /redo: a.txt. What is on disk counts."
+
+    def reminders() -> int:
+        parts = [part for message in messages(session) if message.role == "user" for part in message.parts]
+        return sum(isinstance(part, Text) and told in part.text for part in parts)
+
+    say_to(session, "write it")
+    say_to(session, "nothing was undone")
+    assert reminders() == 0
+    session.undo_stack.undo()
+    say_to(session, "go on")
+    say_to(session, "go on")
+    assert reminders() == 1
+    session.undo_stack.redo()
+    session.undo_stack.undo()
+    say_to(session, "go on")
+    assert reminders() == 2
+
+
+def test_what_a_rewind_restores_is_not_told_because_its_request_is_gone(tmp_path: Path) -> None:
+    script = [say("Hello."), say("", call("write", file_path="a.txt", content="1\n")), say("Done."), say("Again.")]
+    _, session = desk_on_disk(tmp_path, script)
+    say_to(session, "hello")
+    say_to(session, "write it")
+    prompt = next(
+        entry.seq
+        for entry in reversed(session.history.entries)
+        if isinstance(entry.body, Message) and entry.body.is_prompt
+    )
+    session.undo_stack.rewind(prompt)
+    session.undo_stack.rewind_files(prompt)
+    say_to(session, "again")
+    assert not any(
+        "with /undo" in part.text for message in messages(session) for part in message.parts if isinstance(part, Text)
+    )
