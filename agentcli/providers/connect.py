@@ -171,4 +171,4 @@ def _how_to_set(settings: ProviderSettings) -> str:
         " or ".join(key_variables(settings))
         or f"`api_key_env` in [providers.{settings.name}] and the variable it names"
     )
-    return f"No key for {settings.name}. Set {names}, or try `agentcli demo`, which needs none."
+    return f"No key for {settings.name}. Run `agentcli auth set {settings.name}` or set {names}; `agentcli demo` needs none."

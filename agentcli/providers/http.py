@@ -221,7 +221,9 @@ def _unreachable(error: httpx2.RequestError, settings: ProviderSettings, host: s
     if unstarted:
         cure = f"Start the server that should listen there, or correct {origin}." if origin else "Start a server there."
     else:
-        cure = f"Check the network, the proxy{f' and {origin}, which sets the address' if origin else ''}."
+        cure = (
+            f"Check the network{f', the proxy and {origin}, which sets the address' if origin else ' and the proxy'}."
+        )
     message = f"{brief}. {cure}"
     return ModelError(message, "network", brief=brief, unstarted=unstarted, unresolved=why == _NO_HOST)
 

@@ -85,6 +85,16 @@ def test_a_server_that_cannot_be_reached_ends_the_run_with_75(
     assert variable in ran.result["error"]
 
 
+def test_the_cure_of_a_host_or_a_key_that_is_missing_is_a_whole_sentence(program: Program) -> None:
+    program.more = {"ANTHROPIC_API_KEY": "", "GEMINI_API_KEY": ""}
+    keyless = program.ask("-p", "hi", "-m", MODELS["anthropic"]).result["error"]
+    assert keyless.startswith("No key for anthropic. Run `agentcli auth set anthropic` or set ANTHROPIC_API_KEY or ")
+    program.more = {"MY_KEY": KEY}
+    program.config('[providers.mine]\nkind = "anthropic"\nbase_url = "http://nobody.invalid"\napi_key_env = "MY_KEY"\n')
+    unknown = program.ask("-p", "hi", "-m", "mine/x", *QUICK).result["error"]
+    assert "Check the network, the proxy and base_url in [providers.mine], which sets the address." in unknown
+
+
 @pytest.mark.full
 def test_a_local_server_that_does_not_run_ends_the_run_within_seconds_with_the_command_that_starts_it(
     program: Program,

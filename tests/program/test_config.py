@@ -68,7 +68,7 @@ def test_a_wrong_value_names_file_and_cure(tmp_path: Path, text: str) -> None:
 
 def test_a_word_that_is_none_of_the_few_is_answered_with_them(tmp_path: Path) -> None:
     path = written(tmp_path / "c.toml", "[providers.own]\nthinking = 'much'\n")
-    with pytest.raises(ConfigError, match="must be one of 'none', 'budget', 'adaptive', 'level', '', not 'much'"):
+    with pytest.raises(ConfigError, match="must be one of 'none', 'budget', 'adaptive', 'level', not 'much'"):
         load(SCHEMA, path, env={})
 
 
@@ -407,3 +407,11 @@ def test_prices_may_be_several_tables_each_from_its_day(tmp_path: Path) -> None:
     file.write_text('[[models."a/b".prices]]\nsince = "soon"\ninput = 2\n')
     with pytest.raises(ConfigError, match=r"since in .* must be a date such as 2026-12-01"):
         load(SCHEMA, file, env={})
+
+
+@pytest.mark.parametrize(("value", "near"), [("hihg", " Did you mean high?"), (3, "")])
+def test_a_wrong_choice_is_told_without_the_empty_one_and_an_option_by_its_name(value: object, near: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(SCHEMA, more={"agent.effort": value})
+    choices = "'minimal', 'low', 'medium', 'high', 'xhigh', 'max'"
+    assert str(caught.value) == f"agent.effort in --effort must be one of {choices}, not {value!r}.{near}"

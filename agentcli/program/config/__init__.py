@@ -107,7 +107,8 @@ def load(
     warnings: list[str] = []
     own = list(_file_layer(schema, user))
     lasting = [*own, *_project_layer(schema, project, own, warnings), _environment_layer(schema, env)]
-    asked = [Layer(FLAG, dict(map(_flag, flags)), typed=False), Layer("flag", more or {})]
+    options = {key: f"--{key.rpartition('.')[2]}" for key in more or {}}
+    asked = [Layer(FLAG, dict(map(_flag, flags)), typed=False), Layer("flag", more or {}, places=options)]
     return _merge(schema, [*lasting, *_preset_layer(schema, [*lasting, *asked]), *asked], warnings)
 
 

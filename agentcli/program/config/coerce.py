@@ -58,7 +58,7 @@ def coerce(key: str, declared: Kind, raw: Any, layer: Layer) -> Any:
     if not layer.typed and isinstance(kind, Items) and isinstance(value, str):
         value = [part.strip() for part in value.split(",") if part.strip()]
     if not _accepts(kind, value):
-        near = instead(str(value), map(str, kind.values)) if isinstance(kind, Choice) else ""
+        near = instead(str(value), filter(None, map(str, kind.values))) if isinstance(kind, Choice) else ""
         raise ConfigError(f"{key}{layer.place(key)} must be {_describe(kind)}, not {value!r}.{near}")
     if wrong := [number for number in _numbers(kind, value) if number not in allowed]:
         expected = "numbers" if isinstance(kind, Items) or isinstance(value, Mapping) else _describe(kind)
@@ -129,7 +129,7 @@ def _describe(kind: Kind) -> str:
         case Scalar() if kind in _NAMES:
             return _NAMES[kind]
         case Choice(values):
-            return "one of " + ", ".join(map(repr, values))
+            return "one of " + ", ".join(map(repr, filter(None, values)))
         case Items():
             return "a list"
         case Table(Scalar() as of) if of in _NAMES:

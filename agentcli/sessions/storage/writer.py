@@ -24,6 +24,7 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import SessionBusy
 from agentcli.core.message import Part, UnfinishedText
 from agentcli.core.record import SCHEMA, Record
+from agentcli.core.sanitise import safe_line
 from agentcli.core.text.encodings import readable
 from agentcli.sessions.storage.records import RecordFolder, file_name
 from agentcli.system.disk import Disk, make_folder, put_file, reason, sync_folder, write_file
@@ -385,4 +386,5 @@ class Writer:
 def _why(error: OSError | SessionBusy) -> str:
     if isinstance(error, SessionBusy):
         return str(error)
-    return f"The session is not being saved: {reason(error)}. It continues in memory and is written as soon as the disk accepts it."
+    place = f" ({safe_line(str(error.filename))})" if error.filename else ""
+    return f"The session is not being saved: {reason(error)}{place}. It continues in memory and is written as soon as the disk accepts it."

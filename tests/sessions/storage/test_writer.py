@@ -98,6 +98,13 @@ def test_what_a_disk_refuses_once_is_written_again_and_told_once(tmp_path: Path)
     writer.release()
 
 
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    writer = filled(tmp_path / "file/session", Failing("create", errno.EIO, 99), 1)
+    assert not writer.save()
+    assert writer.trouble().startswith(f"The session is not being saved: Not a directory ({tmp_path}/file")
+
+
 def test_what_a_disk_refuses_stays_in_memory_and_is_told_until_it_is_written(tmp_path: Path) -> None:
     disk = Failing("create", errno.ENOSPC, 1, forever=True)
     writer = filled(tmp_path / "session", disk, 1)
