@@ -156,9 +156,8 @@ def regex_is_plain(rg: str, wanted: Wanted) -> bool:
         check=False,
     )
     if done.returncode == 2 and compiled(wanted) is None:
-        raise ToolError(
-            f"{wanted.pattern!r} is not a regular expression: {done.stderr.decode(errors='replace').strip()[-300:]}"
-        )
+        why = done.stderr.decode(errors="replace").rpartition("error: ")[2].strip()[-300:]
+        raise ToolError(f"{wanted.pattern!r} is not a regular expression: {why}.")
     return done.returncode != 2
 
 

@@ -109,7 +109,7 @@ def _first_reading(search: Search, wanted: Wanted) -> tuple[Wanted, Iterator[Lin
         if first is not None:
             return reading, chain([first], found)
     if invalid is not None:
-        raise ToolError(f"{invalid}\nIts text does not occur either.")
+        raise ToolError(f"{invalid} Its text does not occur either.")
     return wanted, iter(())
 
 
