@@ -427,3 +427,38 @@ def test_a_file_that_was_moved_or_copied_counts_as_seen(call: Call, ctx: Bench) 
     assert moved.status == "success", moved.output
     for path in ("new/a.py", "new/x.py", "copy/c.py"):
         assert call("write", file_path=path, content="z\n").status == "success", path
+
+
+@pytest.mark.parametrize(
+    ("before", "old", "new", "made"),
+    [
+        ("total += price\n", "total += price", "total += price * count", False),
+        ("total += price * count\n", "total += price", "total += price * count", True),
+        ("import a\nimport b\n", "import b", "import a\nimport b", True),
+        ("import a\nimport c\nimport b\n", "import b", "import a\nimport b", False),
+        ("    return x\n", "return x", "    return x", False),
+        ("a\n\nb\n", "a\n", "a\n\n", False),
+        ("f(x)\n", "f(x)\n", "g(f(x)\n", False),
+    ],
+)
+def test_an_edit_that_adds_something_is_not_made_twice(
+    before: str, old: str, new: str, made: bool, call: Call, ctx: Bench
+) -> None:
+    file = put(ctx, "a.py", before.encode())
+    outcome = call("edit", file_path="a.py", old_string=old, new_string=new)
+    assert (file.read_text() == before, outcome.status == "error") == (made, made)
+    if made:
+        assert outcome.output == (
+            "new_string is already there (line 1). This edit was made before. Nothing was changed. "
+            "To add the same once more, quote the lines as they are now in old_string."
+        )
+    file.write_text(before)
+    assert call("edit", file_path="a.py", old_string=old, new_string=new, replace_all=True).status == "success"
+
+
+def test_an_unread_file_with_other_line_endings_is_to_be_read_and_shows_no_difference(call: Call, ctx: Bench) -> None:
+    (ctx.cwd / "a.csv").write_bytes(b"a,b\r\n1,2\r\n")
+    assert call("edit", file_path="a.csv", old_string="a,b\n1,2", new_string="a,b\n1,3").output == (
+        "a.csv has not been read yet, and old_string is there only if line endings may differ. Nothing was changed. "
+        "Read it first, then change it."
+    )

@@ -225,7 +225,19 @@ def _apply(text: str, change: Change, source: _Source, where: str) -> _Applied:
             f"{where}old_string occurs more than once in {source.name}, one place overlapping the next. "
             "Add surrounding lines to make it unique. Nothing was changed."
         )
+    if not change.replace_all and _made_before(text, matches[0], change):
+        raise ToolError(
+            f"{where}{already_there(text, change.new_string)} This edit was made before. Nothing was changed. "
+            "To add the same once more, quote the lines as they are now in old_string."
+        )
     return _Applied(_put(text, matches, change), len(matches), found_by)
+
+
+def _made_before(text: str, match: Match, change: Change) -> bool:
+    """Return True if what an edit adds around its old text, more than blanks, is there already."""
+    before, found, after = change.new_string.partition(change.old_string)
+    added = bool(found and f"{before}{after}".strip()) and match.exact
+    return added and text.endswith(before, 0, match.start) and text.startswith(after, match.end)
 
 
 def _unescaped(text: str, change: Change) -> Change | None:
@@ -265,6 +277,8 @@ def _not_proven(text: str, change: Change, source: _Source, where: str, matches:
     only = f", and old_string is there only if {found_by} may differ" if found_by != "exact" else ""
     head = f"{where}{source.name} {UNSEEN[source.known]}{only}. Nothing was changed."
     places = contexts(text, matches) if not only else nearest(text, change.old_string)
+    if only and "\n- " not in places:
+        places = ""  # line endings or blanks, which no diff shows
     if not places or not source.shown:
         return f"{head} {READ_IT[source.known]}, then change it."
     return f"{head}{'' if only else f' {READ_IT[source.known]}, or replace these places one by one:'}\n{places}"
