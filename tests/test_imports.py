@@ -220,7 +220,14 @@ def test_what_goes_into_a_pipe_is_printed_without_rich(tmp_path: Path, command: 
     assert "rich" not in loaded(f"from agentcli.__main__ import main\nmain([{command}])", tmp_path)
 
 
-@pytest.mark.parametrize("command", ["'sessions', 'list'", "'sessions', 'search', 'word', '--all', '--json'"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "'sessions', 'list'",
+        "'sessions', 'list', '--limit', '1'",
+        "'sessions', 'search', 'word', '--all', '--json', '--hits=2'",
+    ],
+)
 def test_sessions_are_listed_and_searched_without_a_parser_or_an_agent(tmp_path: Path, command: str) -> None:
     modules = loaded(f"from agentcli.__main__ import main\nmain([{command}])", tmp_path)
     assert not modules & {*HEAVY, "asyncio", "tomllib"}

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 FOUND, HITS = 20, 3
 """Default number of sessions that a search shows, and of places in each."""
+_NUMBERS = ("--limit", "--hits")
+_OPTIONS = {"list": ("--all", "--json", "--trash", "--limit"), "search": ("--all", "--json", *_NUMBERS)}
+"""Options of the commands that are read here."""
 NEWEST = 200
 """Default number of sessions on a terminal; a pipe gets all."""
 _MARKS = ("\ue0fe", "\ue0ff")
@@ -37,20 +40,32 @@ _RECORDS, _FOLDER = Column("records", numeric=True, from_width=100), Column("fol
 
 
 def plainly(arguments: Sequence[str]) -> Callable[[], int] | None:
-    """Return the action of `sessions list` or `sessions search` with only flags; None if a parser is needed.
+    """Return the action of `sessions list` or `sessions search` with plain options; None if a parser is needed.
 
     The action returns the exit code.
     """
-    command, rest = list(arguments[:2]), arguments[2:]
-    words = [word for word in rest if not word.startswith("-")]
-    flags = [word for word in rest if word.startswith("-")]
-    if len(set(flags)) != len(flags) or not {"--all", "--json"}.issuperset(flags):
+    if len(arguments) < 2 or arguments[1] not in _OPTIONS:
         return None
+    words, flags, numbers = list[str](), list[str](), dict[str, int]()
+    rest = iter(arguments[2:])
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if not word.startswith("-"):
+            words.append(word)
+        elif name in numbers or name in flags or name not in _OPTIONS[arguments[1]]:
+            return None
+        elif name not in _NUMBERS:
+            flags.append(word)
+        elif (number := value if equals else next(rest, "")).isdecimal():
+            numbers[name] = int(number)
+        else:
+            return None
     everywhere, json = "--all" in flags, "--json" in flags
-    if command == ["sessions", "list"] and not words:
-        return partial(print_list, everywhere, json)
-    if command == ["sessions", "search"] and words:
-        return partial(print_found, words, everywhere, json)
+    if arguments[1] == "list" and not words:
+        return partial(print_list, everywhere, json, numbers.get("--limit"), trash="--trash" in flags)
+    if arguments[1] == "search" and words:
+        limit, hits = (numbers.get(name, usual) for name, usual in zip(_NUMBERS, (FOUND, HITS), strict=True))
+        return partial(print_found, words, everywhere, json, limit, hits=hits)
     return None
 
 

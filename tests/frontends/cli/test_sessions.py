@@ -61,10 +61,12 @@ def test_a_list_and_a_search_say_the_same_with_a_parser_and_without(program: Pro
     say_once(program, "find the needle")
     say_once(program, "there is none")
     for plain, parsed in (
-        (["list"], ["list", "--limit", "0"]),
+        (["list"], ["list", "--limit", "0", "-C", "."]),
+        (["list", "--limit=1"], ["list", "--limit", "1", "-C", "."]),
+        (["list", "--trash"], ["list", "--trash", "-C", "."]),
         (["list", "--all", "--json"], ["list", "--json", "--all", "-C", "."]),
-        (["search", "needle"], ["search", "needle", "--limit", "20"]),
-        (["search", "--json", "find", "needle"], ["search", "find", "--json", "--limit=20", "needle"]),
+        (["search", "needle"], ["search", "needle", "--limit", "20", "-C", "."]),
+        (["search", "--json", "find", "needle"], ["search", "find", "--json", "--limit=20", "needle", "-C", "."]),
     ):
         first, second = program.run("sessions", *plain), program.run("sessions", *parsed)
         assert (first.code, first.out) == (second.code, second.out) == (0, first.out)
@@ -75,6 +77,8 @@ def test_a_list_and_a_search_say_the_same_with_a_parser_and_without(program: Pro
     assert "and 7 more\n" not in program.run("sessions", "search", "needle", "--hits", "50").out
     assert program.run("sessions", "list", "--jsn").code == 2
     assert program.run("sessions", "search").code == 2
+    for given in (["--limit"], ["--limit", "few"], ["--limit", "-1"], ["--limit=1", "--limit=2"], ["--hits", "1"]):
+        assert program.run("sessions", "list", *given).code == 2
     assert "Usage" in program.run("sessions", "search", "--help").out
 
 
