@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from agentcli.core.codec.encode import usage_from_json, usage_to_json
@@ -62,10 +64,31 @@ def stamp(now: datetime | None = None) -> str:
 def local_minute(stamped: str) -> str:
     """Return a record's time for people, in the local time zone: `2026-01-31 10:30`."""
     try:
-        # Lists show thousands; `astimezone` and a format take three times as long.
-        return datetime.fromtimestamp(datetime.fromisoformat(stamped).timestamp()).isoformat(" ", "minutes")
+        # Lists show thousands, many of a day: a conversion of each takes longer than the rest of its row.
+        day, minute = stamped[:10], stamped[11:16]
+        if len(stamped) == _STAMP and stamped[-1] == "Z" and (offset := _minutes_ahead(day, time.tzname)) is not None:
+            if not offset:
+                return f"{day} {minute}"
+            minutes = int(minute[:2]) * 60 + int(minute[3:]) + offset
+            if 0 <= minutes < 1_440:
+                return f"{day} {minutes // 60:02}:{minutes % 60:02}"
+        return _local(stamped).isoformat(" ", "minutes")
     except (ValueError, OverflowError, OSError):
         return stamped[:16].replace("T", " ")
+
+
+_STAMP = len("2026-01-31T09:30:00.000Z")
+
+
+@lru_cache(maxsize=4_096)
+def _minutes_ahead(day: str, _zone: tuple[str, str]) -> int | None:
+    """Return how far local time is ahead of UTC on a day in UTC; None if that changes in it."""
+    begin, end = (_local(f"{day}T{hour}Z") - datetime.fromisoformat(f"{day}T{hour}") for hour in ("00:00", "23:59"))
+    return int(begin.total_seconds()) // 60 if begin == end else None
+
+
+def _local(stamped: str) -> datetime:
+    return datetime.fromtimestamp(datetime.fromisoformat(stamped).timestamp())
 
 
 def ago(stamped: str, now: datetime | None = None) -> str:

@@ -46,11 +46,11 @@ def rows_in(project: str) -> list[Row]:
     """Return the rows of the sessions in a project's folder, in no order. If many are new, write the index."""
     known, rows = dict(_index(project)), list[Row]()
     kept, new = dict[str, Sequence[Any]](), dict[str, Sequence[Any]]()
-    id, settled = os.path.basename(project), time.time_ns() - _SETTLED
+    start, id, settled = len(project) + 1, os.path.basename(project), time.time_ns() - _SETTLED
     for folder in subfolders(project):
-        name = folder.rpartition(os.sep)[2]
-        times, entry = _times(folder), known.pop(name, None)
-        if entry is not None and entry[:2] == times:
+        name, times = folder[start:], _times(folder)
+        entry = known.pop(name, None)
+        if entry is not None and (entry[0], entry[1]) == times:
             rows.append(Row(name, id, *entry[2:]))
             kept[name] = entry
         elif (found := row(folder)) is not None:
@@ -63,13 +63,12 @@ def rows_in(project: str) -> list[Row]:
     return rows
 
 
-def _times(folder: str) -> list[int]:
+def _times(folder: str) -> tuple[int, int]:
     """Return the modification times that change with a session's row, in nanoseconds; zeros if there are none."""
     try:
-        files = os.stat(f"{folder}{os.sep}session.json"), os.stat(f"{folder}{os.sep}records")
+        return os.stat(f"{folder}/session.json").st_mtime_ns, os.stat(f"{folder}/records").st_mtime_ns
     except OSError:
-        return [0, 0]
-    return [files[0].st_mtime_ns, files[1].st_mtime_ns]
+        return 0, 0
 
 
 def _index(project: str) -> Mapping[str, Sequence[Any]]:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -261,7 +262,7 @@ class Store:
         from agentcli.sessions.rows import rows_in
 
         rows = [row for place in self._places(project) for row in rows_in(place)]
-        return sorted(rows, key=lambda row: (row.updated, row.id), reverse=True)
+        return sorted(rows, key=attrgetter("updated", "id"), reverse=True)
 
     def records(self, info: SessionInfo) -> Iterator[Record]:
         """Yield the readable records of a session, oldest first, without disturbing a program that has it open."""

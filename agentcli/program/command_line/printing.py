@@ -58,25 +58,30 @@ def print_table(
 ) -> None:
     """Print rows below a head. `cells`: width of the terminal, if it is known."""
     out = sys.stdout if stream is None else stream
-    texts = [*zip(*(_cells(column) for column in zip(*rows, strict=True)), strict=True)]
+    texts = [_cells(column) for column in zip(*rows, strict=True)]
     if on_terminal(out):
         import shutil
 
-        _print_drawn(columns, texts, out, cells or shutil.get_terminal_size((80, 24)).columns)
+        each = [*zip(*texts, strict=True)]
+        _print_drawn(columns, each, out, cells or shutil.get_terminal_size((80, 24)).columns)
     else:
-        print("\n".join(plain_table(columns, texts)), file=out)
+        print("\n".join(_aligned(columns, texts)), file=out)
 
 
 def plain_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
     """Align the rows below a head, as lines; nothing is cut."""
-    lines = [[column.head for column in columns], *rows]
+    return _aligned(columns, [*zip(*rows, strict=True)])
+
+
+def _aligned(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> list[str]:
+    """Align the cells of each column below its head, as lines."""
     padded = []
     for n, column in enumerate(columns):
-        texts = [line[n] for line in lines]
+        texts = [column.head, *(cells[n] if cells else ())]
         # Trailing blanks of a line would be stripped again.
         ends_line = n == len(columns) - 1 and not column.numeric
         padded.append(texts if ends_line else _padded(texts, column))
-    return [(" " * GAP).join(cells).rstrip() for cells in zip(*padded, strict=True)]
+    return [(" " * GAP).join(line).rstrip() for line in zip(*padded, strict=True)]
 
 
 def _padded(texts: Sequence[str], column: Column) -> Sequence[str]:
