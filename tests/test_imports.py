@@ -199,6 +199,20 @@ def test_a_one_shot_needs_few_modules_of_ours_none_that_it_may_need_later_and_on
     assert not [module for module in own if module.startswith(LATER)]
 
 
+def test_a_resumed_talk_without_calls_needs_only_the_files_of_its_session_besides(tmp_path: Path) -> None:
+    run = "from agentcli.__main__ import main\nmain(['-p', 'hi', '-m', 'script:echo'{}])".format
+    first, later = loaded(run(""), tmp_path), loaded(run(", '-c'"), tmp_path)
+    more = {module for module in later - first if module.startswith("agentcli.")}
+    assert "agentcli.sessions.recovery" in more
+    unneeded = (
+        "agentcli.context.policies.",
+        "agentcli.context.room",
+        "agentcli.agent.delegation.subagent",
+        "agentcli.sessions.storage.recall",
+    )
+    assert not [module for module in more if module.startswith(unneeded)]
+
+
 def test_a_run_without_commands_loads_nothing_that_judges_them(tmp_path: Path) -> None:
     modules = loaded("from agentcli.__main__ import main\nmain(['-p', 'hi', '-m', 'script:echo'])", tmp_path)
     judging = tuple(f"agentcli.permissions.{name}" for name in ("decide", "facts", "shell"))

@@ -23,7 +23,7 @@ from agentcli.context.settings import NATIVE, PROVIDER
 from agentcli.core.errors import AgentError
 from agentcli.core.event import Emit, Event, Noticed, UsageReported
 from agentcli.core.journal import SessionText
-from agentcli.core.message import Usage, reminder
+from agentcli.core.message import Message, Usage, reminder
 from agentcli.core.model import ToolSchema
 from agentcli.core.record import Settings, Todo, TodoItem
 from agentcli.core.sanitise import safe_line
@@ -197,17 +197,27 @@ class SubagentsPart(SessionPart):
     def _all(self) -> Subagents:
         from agentcli.agent.delegation.subagents import Subagents
 
-        return Subagents(self._core, self._prompt_files, self._open_child)
+        found = Subagents(self._core, self._prompt_files, self._open_child)
+        if not self._sent_before:
+            found.unfinished = ()
+        return found
 
     async def delegate(self, call_id: str, work: Delegation) -> ToolOutput:
         """Run a subagent, as `Subagents` describes it."""
         return await self._all.delegate(call_id, work)
 
     def notices(self) -> Iterable[Event]:
-        return self._all.notices() if self._core.opened_at else ()
+        return self._all.notices() if self._sent_before else ()
 
     async def fact(self) -> str:
-        return self._all.reminder() if self._core.opened_at else ""
+        return self._all.reminder() if self._sent_before else ""
+
+    @cached_property
+    def _sent_before(self) -> bool:
+        """True if a call of the session as it was opened sent a subagent."""
+        sent = {name for name, traits in self._core.setup.tools.traits.items() if traits.behaviour.delegates}
+        messages = (entry.body for entry in self._core.journal.history.entries if entry.seq <= self._core.opened_at)
+        return any(call.name in sent for body in messages if isinstance(body, Message) for call in body.calls)
 
 
 def _context_editing(core: SessionCore) -> Iterator[SessionPart]:

@@ -5,6 +5,7 @@ Oversize input is written to a file and replaced by a reference with its first a
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
@@ -164,6 +165,16 @@ def price_ratios(prices: Prices | None) -> tuple[float, float]:
 def output_ratio(prices: Prices | None) -> float:
     """Return the price of a token of the reply in units of one fresh token; 5 if prices are unknown."""
     return prices.output / prices.input if prices and prices.input else 5.0
+
+
+def worth_a_price(window: Window) -> int:
+    """Return the size in tokens from which the price of a compaction is computed."""
+    return math.ceil(max(window.usable * window.settings.compact_floor, window.settings.compact_least))
+
+
+def is_priced(window: Window) -> bool:
+    """Return True if a compaction below the soft mark is made when it pays."""
+    return window.settings.compact_horizon > 0 and window.settings.auto.lean == "price"
 
 
 _NOTICE = "[Large input saved to "

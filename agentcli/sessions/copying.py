@@ -31,9 +31,8 @@ from agentcli.sessions.info import (
 )
 from agentcli.sessions.project import project_id
 from agentcli.sessions.recovery import retrace
-from agentcli.sessions.storage.recall_index import FOLDER as RECALL
 from agentcli.sessions.storage.recall_index import shared_segments
-from agentcli.sessions.storage.records import RecordFolder, digest, file_name
+from agentcli.sessions.storage.records import RECALL, RecordFolder, digest, file_name
 from agentcli.sessions.storage.writer import Lock, is_locked
 from agentcli.system.disk import DISK, Disk, make_folder, put_file, reason, sync_folder, write_file, write_new
 

@@ -32,8 +32,7 @@ from agentcli.sessions.recovery import (
     set_aside,
     vanished,
 )
-from agentcli.sessions.storage.recall_index import FOLDER as RECALL
-from agentcli.sessions.storage.records import Loss, Reader, RecordFolder, Through, number_in
+from agentcli.sessions.storage.records import RECALL, Loss, Reader, RecordFolder, Through, number_in
 from agentcli.sessions.storage.writer import Lock, is_locked, output_name
 from agentcli.system.disk import DISK, Disk, make_folder, reason
 

@@ -29,8 +29,8 @@ from agentcli.sessions.info import (
     source_of,
 )
 from agentcli.sessions.session import Session
-from agentcli.sessions.storage.recall_index import FOLDER as RECALL
 from agentcli.sessions.storage.records import (
+    RECALL,
     Loss,
     Reader,
     RecordFolder,

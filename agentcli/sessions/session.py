@@ -19,7 +19,7 @@ from agentcli.core.message import Message, Part, UnfinishedText
 from agentcli.core.on_demand import OnDemand
 from agentcli.core.record import Body, Record, Settings, Undo
 from agentcli.sessions.info import SessionInfo, encode_info, new_id, note, stamp
-from agentcli.sessions.storage.records import SEGMENT, Reader, RecordFolder, digest, tail
+from agentcli.sessions.storage.records import RECALL, SEGMENT, Reader, RecordFolder, digest, tail
 from agentcli.sessions.storage.writer import INTERVAL, Outputs, Partial, Writer
 from agentcli.system.branch import branch
 from agentcli.system.disk import Disk
@@ -294,9 +294,9 @@ def _paid(undo: Undo, seq: int, history: History, tail: Callable[[Record], Seque
 
 
 def _recall_index(folder: Path, disk: Disk, outputs: Outputs) -> RecallIndex:
-    from agentcli.sessions.storage.recall_index import FOLDER, RecallIndex
+    from agentcli.sessions.storage.recall_index import RecallIndex
 
-    return RecallIndex(folder / FOLDER, disk, outputs.text)
+    return RecallIndex(folder / RECALL, disk, outputs.text)
 
 
 class _FromMemory(Reader):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import product
 
 import pytest
 
@@ -134,25 +135,31 @@ def test_prunes_of_a_long_turn_are_counted_without_a_search_for_its_prompt() -> 
 @each_row("policy", POLICIES)
 @pytest.mark.parametrize("autocompact", [True, False])
 def test_nothing_is_due_exactly_if_no_policy_would_do_anything(policy: PolicyName, autocompact: bool) -> None:
-    first, skipped = Story(), 0
+    first, later, skipped = Story(), Story(), 0
     first.user("Hello.")
-    for tokens in range(100, MODEL.window + 30_000, 2_900):
-        window = of(tokens, policy, first, autocompact=autocompact, compact_horizon=30.0)
+    for _ in range(5):
+        later.user("Hello.")
+        later.says("Hello! " * 50)
+    later.user("And now?")
+    for tokens, story in product(range(100, MODEL.window + 30_000, 2_900), (first, later)):
+        window = of(tokens, policy, story, autocompact=autocompact, compact_horizon=30.0)
         if nothing_due(window):
             skipped += 1
             assert due_prune(window, datetime.now(UTC))[0] is None
             assert not worth_counting(window)
             assert made(window) == made(window, boundary=False) == []
         else:
-            assert tokens > 0.3 * MODEL.window
-    assert skipped > 10
+            assert tokens > (0.3 if story is first else 0.1) * MODEL.window
+    assert skipped > 20
 
 
-def test_something_may_be_due_once_the_model_has_answered() -> None:
+def test_something_may_be_due_once_the_model_has_called_a_tool() -> None:
     story = Story()
     story.user("Hello.")
-    assert nothing_due(of(1_000, story=story))
     story.says("Hello!")
+    story.user("What is in a.py?")
+    assert nothing_due(of(1_000, story=story))
+    story.reads("a.py")
     assert not nothing_due(of(1_000, story=story))
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from agentcli.context.tokens.counter import TokenCounter
 from agentcli.context.tokens.estimators import QUARTER, Calibrated, Chars4
-from agentcli.context.window import Window
+from agentcli.context.window import Window, is_priced, worth_a_price
 from agentcli.core.errors import ConfigError
 from agentcli.core.record import Compaction, Prune
 from agentcli.core.text.words import one_of
@@ -90,9 +91,8 @@ class Auto(Policy):
         return auto.plan(window, forced=forced)
 
     def early(self, window: Window) -> int:
-        from agentcli.context.policies import auto
-
-        return auto.early(window)
+        size = worth_a_price(window) if is_priced(window) else 0
+        return size if size < window.limits.soft else 0
 
 
 class Native(Auto):
@@ -326,11 +326,13 @@ def worth_counting(window: Window, *, boundary: bool = False) -> bool:
 
 
 def nothing_due(window: Window) -> bool:
-    """Return True before the first reply while every mark is far away: then no policy clears, summarises or counts anything."""
-    messages = window.view.messages
-    if len(messages) != 1 or messages[0].role != "user" or messages[0].has_results:
+    """Return True before the first call while every mark is far away: then no policy clears, summarises or counts anything."""
+    messages, most = window.view.messages, window.tokens + _margin(window)
+    if most >= min(*_marks(window), policy_of(window).hard(window)):
         return False
-    return window.tokens + _margin(window) < min(*_marks(window), policy_of(window).hard(window))
+    if len(messages) > 1 and most >= (compacts_early_from(window) or math.inf):
+        return False
+    return not any(message.calls or message.has_results for message in messages)
 
 
 def _margin(window: Window) -> float:

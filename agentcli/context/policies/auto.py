@@ -36,7 +36,7 @@ from agentcli.context.pruning.plan import (
 )
 from agentcli.context.settings import ContextSettings
 from agentcli.context.view import View, ViewMessage
-from agentcli.context.window import Window, output_ratio
+from agentcli.context.window import Window, is_priced, output_ratio, worth_a_price
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.message import Thinking, ToolResult
 from agentcli.core.record import Prune
@@ -78,16 +78,6 @@ def plan(window: Window, *, forced: bool = False) -> Plan:
     return replace(proposed, optional=True, reasons=(f"{unhurried[:-1]}, but {pays}.", *proposed.reasons))
 
 
-def early(window: Window) -> int:
-    """Return the size in tokens from which `auto` may compact to save money; 0 if it never does."""
-    size = _worth_a_price(window) if _is_priced(window) else 0
-    return size if size < window.limits.soft else 0
-
-
-def _worth_a_price(window: Window) -> int:
-    return math.ceil(max(window.usable * window.settings.compact_floor, window.settings.compact_least))
-
-
 def _due(window: Window, forced: bool) -> PlanTrigger | None:
     """Return the mark that has been passed; none counts while auto-compaction is off."""
     if forced:
@@ -99,13 +89,8 @@ def _due(window: Window, forced: bool) -> PlanTrigger | None:
 
 def _worth_pricing(window: Window) -> bool:
     """Return True if the window has enough in it to compute the price."""
-    priced = window.settings.autocompact and _is_priced(window)
-    return priced and bool(window.view.messages) and window.tokens >= _worth_a_price(window)
-
-
-def _is_priced(window: Window) -> bool:
-    """Return True if a compaction below the soft mark is made when it pays."""
-    return window.settings.compact_horizon > 0 and window.settings.auto.lean == "price"
+    priced = window.settings.autocompact and is_priced(window)
+    return priced and bool(window.view.messages) and window.tokens >= worth_a_price(window)
 
 
 def _waits_for_an_answer(window: Window) -> bool:
@@ -119,9 +104,9 @@ def _settled(due: Plan, window: Window) -> Plan:
     """
     prompt = bool(window.view.messages) and window.view.messages[-1].is_prompt
     after, settings = due.tokens_after_estimate, window.settings
-    if due.trigger is None or due.trigger == "manual" or not (prompt and due.summarised and _is_priced(window)):
+    if due.trigger is None or due.trigger == "manual" or not (prompt and due.summarised and is_priced(window)):
         return due
-    if after < _worth_a_price(window) or _waits_for_an_answer(window):
+    if after < worth_a_price(window) or _waits_for_an_answer(window):
         return due
     deeper = _planned(due.trigger, replace(window, settings=replace(settings, preserve=settings.preserve**2)))
     gone = set(due.summarised)

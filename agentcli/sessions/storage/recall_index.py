@@ -26,8 +26,6 @@ from agentcli.core.text.passage import Entry, Mark, Needles, OutOfTime, call_ids
 from agentcli.sessions.storage.records import SEGMENT
 from agentcli.system.disk import Disk, make_folder, write_file
 
-FOLDER = "recall"
-"""The folder of a session that holds its index."""
 LARGEST = 1_000_000
 """Bytes of text above which a record may match anything."""
 _MAGIC = b"arx1"

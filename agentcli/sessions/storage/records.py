@@ -17,6 +17,8 @@ from agentcli.core.codec.encode import Damaged, LongLine, decode
 from agentcli.core.dataclass import dataclass
 from agentcli.core.record import KINDS, Compaction, Record, Undo
 
+RECALL = "recall"
+"""The folder of a session that holds the index of its texts."""
 SEGMENT = 256
 """Number of records whose rows make one file of the index in `recall/`."""
 _AT_ONCE = 1 << 16

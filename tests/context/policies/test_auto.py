@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from agentcli.context.compaction.record import Summary, prepare, to_record
 from agentcli.context.compaction_settings import LossSettings
-from agentcli.context.policies.auto import OPEN_QUESTION, early, plan, split
+from agentcli.context.policies import compacts_early_from
+from agentcli.context.policies.auto import OPEN_QUESTION, plan, split
 from agentcli.context.settings import AutoSettings, PruneSettings
 from agentcli.context.view import after
 from agentcli.core.history import fold
@@ -70,7 +71,7 @@ def test_outputs_that_must_stay_are_cut_the_largest_first_until_it_fits() -> Non
 def test_below_its_floor_and_the_least_that_it_frees_nothing_is_compacted_early() -> None:
     story = talk("ua")
     at = [
-        early(window(story, usable, compact_floor=0.2, compact_least=2_000))
+        compacts_early_from(window(story, usable, compact_floor=0.2, compact_least=2_000))
         for usable in (10_000, 10_001, 10_006, 2_858, 2_859)
     ]
     assert at == [2_000, 2_001, 2_002, 0, 2_000]
