@@ -55,7 +55,7 @@ class Act:
 
 
 PROMPT = Act(
-    "prompt", ("hello",), (say("All done."),), "AgentSession.run", "AgentSession._turn", "agent/session.py", 81
+    "prompt", ("hello",), (say("All done."),), "AgentSession.run", "AgentSession._turn", "agent/session.py", 82
 )
 CLEAN, ALSO = (
     call("bash", command=f"npm test && rm -rf {folder}", description="Test and clean") for folder in ("dist", "build")
