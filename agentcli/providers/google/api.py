@@ -171,8 +171,10 @@ async def _exchanged(client: Any, model: str, exchange: _Exchange) -> None:
     contents, config = _nothing_to_do()
     before = _sending.set(exchange)
     try:
-        async for _ in await client.aio.models.generate_content_stream(model=model, contents=contents, config=config):
-            pass
+        empty = await client.aio.models.generate_content_stream(model=model, contents=contents, config=config)
+        async with closing(empty) as chunks:
+            async for _ in chunks:
+                pass
     finally:
         _sending.reset(before)
 
