@@ -441,8 +441,7 @@ def test_without_colours_nothing_is_coloured(tmp_path: Path) -> None:
 
 def test_enter_steers_while_it_works_and_alt_enter_is_always_a_new_line(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
-        t.send("one\x1b\rtwo\r", until="You said: one")
-        assert any(row == "two" for row in t.history())
+        t.send("one\x1b\rtwo\r", until="You said: one \ntwo ")
         t.send("slow\r", until="Waiting for something")
         t.send("mind the cart\x1b\rand the total\r", until="After this step: mind the cart ⏎ and the total · ↑ edit")
         t.send("\x1b[A", until="> mind the cart")
@@ -462,8 +461,7 @@ def test_a_message_that_came_too_late_for_the_turn_is_the_next_prompt(tmp_path: 
 @pytest.mark.parametrize("keys", ["one\ntwo\r", "one\\\rtwo\r", "one\x1b[13;2utwo\r"])
 def test_a_prompt_has_as_many_lines_as_one_likes(tmp_path: Path, keys: str) -> None:
     with preview(tmp_path) as t:
-        t.send(keys, until="You said: one")
-        assert any(row == "two" for row in t.history())
+        t.send(keys, until="You said: one \ntwo ")
 
 
 def test_a_draft_is_written_in_the_own_editor(tmp_path: Path) -> None:
