@@ -155,7 +155,7 @@ class AnthropicModel:
             answer = await self._client.messages.create(**to_wire(request, self._settings), stream=True)
             async with answer as typed, closing(typed) as events:
                 async for event in events:
-                    yield [event.to_json(indent=None)]
+                    yield [bytearray(event.to_json(indent=None).encode())]
         elif self._settings.platform:
             # The SDK moves fields of the body.
             create = self._client.messages.with_streaming_response.create
