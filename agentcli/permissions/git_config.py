@@ -72,6 +72,11 @@ def repository(folder: Path) -> tuple[Path, ...]:
     return (top, *(each for each in dict.fromkeys((own, common)) if _is_git_folder(each)), *lenders)
 
 
+def work_tree_of(folder: Path) -> Path | None:
+    """Return the folder itself or the nearest one around it that contains `.git`."""
+    return next((top for top in (folder, *folder.parents) if probe.exists(top / ".git")), None)
+
+
 def git_folders(top: Path) -> tuple[Path, Path]:
     """Return the folder with git's state of a work tree, and the one that it shares with other work trees.
 

@@ -17,7 +17,7 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.sanitise import invisible
 from agentcli.core.text.path_pattern import names_wildcard
 from agentcli.core.text.secrets import TEMPLATES
-from agentcli.permissions.git_config import GitFacts, git_facts
+from agentcli.permissions.git_config import GitFacts, git_facts, work_tree_of
 from agentcli.system import probe
 from agentcli.system.programs import search_path
 from agentcli.system.resolve import follow, spelled
@@ -163,8 +163,7 @@ def repositories(workspace: Workspace) -> tuple[Path, ...]:
     """Return the workspace's own repositories: those around the current folder and its roots that lie in a root."""
     roots = workspace.resolved_roots
     places = (resolved(workspace.cwd), *roots)
-    tops = (next((top for top in (place, *place.parents) if probe.exists(top / ".git")), None) for place in places)
-    found = dict.fromkeys(top for top in tops if top is not None and probe.is_dir(top / ".git"))
+    found = dict.fromkeys(top for top in map(work_tree_of, places) if top is not None and probe.is_dir(top / ".git"))
     return tuple(top for top in found if any(map(top.is_relative_to, roots)))
 
 
@@ -428,8 +427,12 @@ def below(path: str | Path, tops: Iterable[str | Path]) -> bool:
 
     Compares texts, which takes a tenth of the time of `Path.is_relative_to`.
     """
-    text = f"{path}/"
-    return any(text.startswith(f"{str(top).rstrip('/')}/") for top in tops)
+    return f"{path}/".startswith(prefixes(tops))
+
+
+def prefixes(tops: Iterable[str | Path]) -> tuple[str, ...]:
+    """Return the beginnings of all paths in these folders, and of the folders with a `/` added."""
+    return tuple(f"{str(top).rstrip('/')}/" for top in tops)
 
 
 def names_inside(word: str, at: Path, workspace: Workspace) -> bool:

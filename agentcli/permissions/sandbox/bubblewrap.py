@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agentcli.core.tool import Boxed
 from agentcli.permissions.denied.files import Hidden
-from agentcli.permissions.paths import below, resolved
+from agentcli.permissions.paths import below, prefixes, resolved
 from agentcli.permissions.sandbox.box import UNSET, Box, complaints, fixed, proxy_settings
 from agentcli.permissions.sandbox.visible import system_folders
 from agentcli.system import probe
@@ -152,7 +152,7 @@ def _outermost(paths: Sequence[Path], homes: Sequence[Path]) -> Iterator[Path]:
         home = next((home for home in homes if below(path, (home,))), None) if around else None
         shown = [top for top in around if home is None or below(top, (home,))]
         if not shown or not below(resolved(path), shown):
-            bound.append(f"{str(path).rstrip('/')}/")
+            bound += prefixes((path,))
             yield path
 
 
@@ -175,7 +175,7 @@ def _limits(box: Box) -> Iterator[str]:
             yield from ("--bind", str(path), str(path))
     # Settings with a name are visible because of it, and stay: hidden paths are around them.
     shown = [path for path in box.readable if probe.is_file(path)]
-    seen = tuple(f"{str(path).rstrip('/')}/" for path in (*box.readable, *box.writable))
+    seen = prefixes((*box.readable, *box.writable))
     for path in box.hidden:
         if f"{path}/".startswith(seen) and path not in shown:
             yield from _covered(path)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from agentcli.permissions.git_config import git_folders
+from agentcli.permissions.git_config import git_folders, work_tree_of
 from agentcli.permissions.paths import Workspace, judge_path, repositories, resolved
 from agentcli.permissions.shell.effects.changes import stays_inside
 from agentcli.permissions.shell.programs.known_programs import word_set
@@ -191,8 +191,7 @@ def names_itself(words: Sequence[str], folders: Sequence[Path], workspace: Works
     plain = not value.startswith("-") and value.isprintable() and UNKNOWN not in value and "=" not in key
     if not plain or not _KEPT.match(f"{key}=") or not _NAMING.fullmatch(f"{key}={value}"):
         return False
-    places = map(resolved, placed[1])
-    tops = [next((top for top in (at, *at.parents) if probe.exists(top / ".git")), None) for at in places]
+    tops = [work_tree_of(resolved(at)) for at in placed[1]]
     own = repositories(workspace)
     return all(top is not None and top in own and not workspace.git(top).danger for top in tops)
 
@@ -288,7 +287,7 @@ _SIGNING = word_set("commit merge rebase cherry-pick revert tag")
 
 def repository_problem(folder: Path, workspace: Workspace, subcommand: str) -> str:
     """Return why git may start a program when it records in a folder, or write outside the workspace."""
-    top = next((top for top in (folder, *folder.parents) if probe.exists(top / ".git")), None)
+    top = work_tree_of(folder)
     inside = top is not None and any(root in (top, *top.parents) for root in workspace.resolved_roots)
     if top is None or not inside or (top / ".git").is_symlink():
         return "the repository lies outside the workspace"

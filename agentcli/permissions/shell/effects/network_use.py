@@ -12,12 +12,11 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from agentcli.permissions.git_config import git_folders
+from agentcli.permissions.git_config import git_folders, work_tree_of
 from agentcli.permissions.network.hosts import hosts_in
 from agentcli.permissions.shell.programs.known_programs import as_pip, command_name, word_set
 from agentcli.permissions.shell.programs.option_grammar import Shape, fit
 from agentcli.permissions.shell.syntax.parse import UNKNOWN
-from agentcli.system import probe
 
 _HOST = r"(?:localhost|127(?:\.\d{1,3}){3}|0\.0\.0\.0|\[::1?\])"
 _ADDRESS = re.compile(
@@ -141,9 +140,7 @@ def remote_problem(words: Sequence[str], folders: Sequence[Path]) -> str:
         return f"{command_name(words)} uses the network"
     if any(value.startswith("https://") for kind, value in fitting[1] if kind == "remote"):
         return ""
-    tops = {
-        next((top for top in (folder, *folder.parents) if probe.exists(top / ".git")), folder) for folder in folders
-    }
+    tops = {work_tree_of(folder) or folder for folder in folders}
     name = next((value for kind, value in fitting[1] if kind == "remote"), "")
     urls = [url for top in tops for url in _urls(top, name)]
     return (

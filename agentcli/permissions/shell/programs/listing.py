@@ -12,11 +12,11 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from agentcli.permissions.git_config import work_tree_of
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.syntax.parse import UNKNOWN
 from agentcli.permissions.shell.syntax.values import BELOW, MOST, Values
-from agentcli.system import probe
 
 _PASSING_WHOLE = word_set("cat sort uniq tac shuf cut")
 _PASSING = word_set("head tail grep egrep fgrep tee")
@@ -161,8 +161,7 @@ def _git(
 ) -> Values | None:
     match arguments[:1]:
         case ["rev-parse"] if "--show-toplevel" in arguments:
-            tops = (next((top for top in (one, *one.parents) if probe.exists(top / ".git")), one) for one in folders)
-            return tuple(str(top) for top in tops)
+            return tuple(str(work_tree_of(folder) or folder) for folder in folders)
         case ["ls-files" | "diff" | "grep" | "status" | "show"]:
             outside = [word for word in operands[1:] if word.startswith(("/", "~", ".."))]
             return (f"./{BELOW}", *outside)
