@@ -44,6 +44,17 @@ _MESSAGES = 8_192
 """Maximum bytes of such messages; more is the output of a command."""
 
 
+def may_live(pid: int) -> bool:
+    """Return False if no process has this number, in the namespace of this one."""
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # it is another user's
+    return True
+
+
 class Sink(Protocol):
     """A receiver of a command's output."""
 

@@ -18,6 +18,7 @@ from agentcli.core.message import File, Image, Message, Part, Text, Thinking, To
 from agentcli.core.record import Record
 from agentcli.features.hooks.names import foreign_call
 from agentcli.system import probe
+from agentcli.system.process import may_live
 
 NAME = "transcript.jsonl"
 _PREFIX = "agentcli-transcript-"
@@ -87,11 +88,8 @@ def _sweep(top: Path) -> None:
     for left in top.glob(f"{_PREFIX}*.jsonl"):
         process = left.name.removeprefix(_PREFIX).partition("-")[0]
         with suppress(OSError):
-            if process.isdecimal() and left.lstat().st_mtime < time.time() - _OLD:
-                try:
-                    os.kill(int(process), 0)
-                except ProcessLookupError:
-                    left.unlink()
+            if process.isdecimal() and left.lstat().st_mtime < time.time() - _OLD and not may_live(int(process)):
+                left.unlink()
 
 
 def _remove(path: Path) -> None:

@@ -530,9 +530,10 @@ def test_old_transcripts_of_killed_processes_are_removed(tmp_path: Path, monkeyp
     with subprocess.Popen(["true"]) as gone:
         gone.wait()
     names = [f"agentcli-transcript-{number}-{n}.jsonl" for number in (gone.pid, os.getpid()) for n in range(2)]
-    for name in names:
+    impossible = f"agentcli-transcript-{10**30}-0.jsonl"
+    for name in (*names, impossible):
         (tmp_path / name).touch()
-    for name in (names[0], names[2]):
+    for name in (names[0], names[2], impossible):
         os.utime(tmp_path / name, (1, 1))
     transcript = Transcript(MemorySession(), Path.cwd())
     transcript.update()

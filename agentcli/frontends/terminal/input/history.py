@@ -132,13 +132,9 @@ def _lives(path: Path) -> bool:
     number = path.name.partition("-")[0].removesuffix(".json")
     if not number.isdecimal() or int(number) == os.getpid():
         return False
-    try:
-        os.kill(int(number), 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        return True
-    return True
+    from agentcli.system.process import may_live  # only on file systems without locks
+
+    return may_live(int(number))
 
 
 class Memory:
