@@ -324,7 +324,7 @@ class _Walk:
 
     places: Mapping[_Place, _Listed]
     stamps: dict[str, probe.Stamp | None] = field(default_factory=dict)
-    """Those of the folders, by their names from the first."""
+    """The stamp of each folder, by its name from the first one."""
     files: list[Path] = field(default_factory=list)
     folders: list[Path] = field(default_factory=list)
     entries: int = 0

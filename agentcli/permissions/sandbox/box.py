@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
@@ -241,6 +242,11 @@ _READS = ("--seccomp", "--block-fd")
 """Options of bubblewrap before the number of a descriptor that it reads."""
 
 
+def _place_of(number: int, argv: Sequence[str]) -> int:
+    """Return the index of a descriptor's number, behind the option that reads it."""
+    return next(at for at, pair in enumerate(pairwise(argv), 1) if pair[0] in _READS and pair[1] == str(number))
+
+
 @contextmanager
 def startable(boxed: Boxed) -> Iterator[tuple[Sequence[str], Sequence[int]]]:
     """Yield an argv, and the descriptors to pass on to it, for `subprocess`."""
@@ -250,9 +256,7 @@ def startable(boxed: Boxed) -> Iterator[tuple[Sequence[str], Sequence[int]]]:
             descriptors.append(os.memfd_create("agentcli"))
             os.write(descriptors[-1], data)
             os.lseek(descriptors[-1], 0, os.SEEK_SET)
-            option = next(option for option in _READS if option in argv)
-            assert argv[argv.index(option) + 1] == str(number)
-            argv[argv.index(option) + 1] = str(descriptors[-1])
+            argv[_place_of(number, argv)] = str(descriptors[-1])
         yield argv, descriptors
     finally:
         for descriptor in descriptors:

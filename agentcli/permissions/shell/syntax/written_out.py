@@ -156,7 +156,7 @@ _RUNS_TEXTS = re.compile(
 
 
 def _without_texts(rest: str, root: Node, name: str) -> str:
-    """Return a line without its quoted texts, except those that begin with a name."""
+    """Return a line in which `_` replaces the quoted texts that do not begin with a name."""
     data = bytearray(rest.encode("utf-8", "surrogatepass"))
     begins = re.compile(rf"['\"]?{name}(?!\w)".encode())
     for node in below(root):
