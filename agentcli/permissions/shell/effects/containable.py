@@ -318,7 +318,7 @@ def _judged(
 def _only_computes(part: Part, fed: Sequence[str]) -> bool:
     from agentcli.permissions.shell.effects.scripts import only_computes  # only for a command that runs elsewhere
 
-    name, *arguments = (piece.text for piece in part.words)
+    name, *arguments = part.texts
     return all(piece.known for piece in part.words) and only_computes(name, arguments, fed)
 
 

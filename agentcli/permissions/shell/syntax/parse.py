@@ -198,7 +198,7 @@ def assigned_words(text: str) -> tuple[str, ...]:
 
     A quoted value stays whole if its variable is used in double quotes only, and no other shell gets it.
     """
-    nodes = list(below(parser().parse(text.encode("utf-8", "surrogatepass")).root_node))
+    nodes = list(below(syntax_tree(text)))
     words: list[str] = []
     for node in nodes:
         if node.type in ("for_statement", "variable_assignment"):
@@ -212,23 +212,21 @@ def assigned_words(text: str) -> tuple[str, ...]:
 def _is_never_split(assignment: Node, value: str, text: str, nodes: Sequence[Node]) -> bool:
     """Return True if every mention of an assigned variable in a line is an expansion in double quotes."""
     name = assignment.child_by_field_name("name")
-    plain = (name.text or b"").decode("utf-8", "replace") if name is not None else ""
+    plain = source_of(name) if name is not None else ""
     quoted = [node for node in nodes if node.type in ("simple_expansion", "expansion") and _is_in_string(node, plain)]
     named = re.findall(rf"(?<!\w){re.escape(plain)}(?!\w)", text)
     given = assignment.parent is not None and assignment.parent.type in _GIVING
     own = (f'"${plain}"', f'"${{{plain}}}"')
-    names = (_value(node).text if _written(node) not in own else value for node in nodes if node.type == "command_name")
+    names = (
+        _value(node).text if source_of(node) not in own else value for node in nodes if node.type == "command_name"
+    )
     starting = any(UNKNOWN in each or os.path.basename(each) in WRAPPERS | SHELLS for each in names)
     return plain.isidentifier() and not (given or starting) and len(named) == len(quoted) + 1
 
 
 def _is_in_string(node: Node, name: str) -> bool:
     inside = node.parent is not None and node.parent.type == "string"
-    return inside and _written(node) in (f"${name}", f"${{{name}}}")
-
-
-def _written(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")
+    return inside and source_of(node) in (f"${name}", f"${{{name}}}")
 
 
 def assignments(text: str, own: Callable[[str], bool] = lambda _: False) -> list[tuple[str, str]] | None:

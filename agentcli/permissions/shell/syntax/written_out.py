@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from agentcli.permissions.shell.programs.administration import listed_first
 from agentcli.permissions.shell.programs.forge import files_told
 from agentcli.permissions.shell.programs.readers import fits_reading
-from agentcli.permissions.shell.syntax.parse import below, parse_word, parser
+from agentcli.permissions.shell.syntax.parse import below, parse_word, source_of, syntax_tree
 from agentcli.permissions.shell.syntax.strict import without_here_texts
 
 if TYPE_CHECKING:
@@ -120,13 +120,13 @@ def _filled(rest: str, values: dict[str, str]) -> str | None:
     Return None if a variable may change, or its value be split.
     """
     data = rest.encode("utf-8", "surrogatepass")
-    root = parser().parse(data).root_node
+    root = syntax_tree(rest)
     if root.has_error or any(map(_sets_unknown, below(root))) or any(_may_set(name, rest, root) for name in values):
         return None
     pieces: list[bytes] = []
     end = 0
     for node in below(root):
-        name = (node.text or b"").decode("utf-8", "replace")
+        name = source_of(node)
         if node.type != "variable_name" or name not in values:
             continue
         use = node.parent
@@ -172,7 +172,7 @@ def _sets_unknown(node: Node) -> bool:
     if node.type not in ("command", "declaration_command", "unset_command"):
         return False
     words = [child for child in node.named_children if child.type not in ("variable_assignment", "variable_name")]
-    named = (words[0].text or b"").decode("utf-8", "replace") if node.type == "command" and words else ""
+    named = source_of(words[0]) if node.type == "command" and words else ""
     if node.type == "command" and not (named in _SETTING or (named == "printf" and b" -v" in (node.text or b""))):
         return False
     return any(not parse_word(word).known for word in words if not word.type.endswith("redirect"))
