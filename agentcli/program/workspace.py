@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import field
@@ -332,7 +333,7 @@ class WorkspacePolicy:
 
         return CommandSandbox(
             wraps.inside,
-            self._escalate,
+            partial(self._escalate, workspace),
             watch,
             if_failed=limits_told(workspace),
             outside=wraps.leaving,
@@ -346,7 +347,7 @@ class WorkspacePolicy:
         """Return the sandbox of commands with which git records. What git writes into the work tree comes from the repository."""
         return CommandSandbox(
             wraps.recording,
-            self._escalate,
+            partial(self._escalate, wraps.workspace),
             lambda _: self._aftermath.inside(wraps.workspace, aside=False),
             hardened=True,
             outside=wraps.leaving,
@@ -387,19 +388,37 @@ class WorkspacePolicy:
 
         add_to_list(self._context.dirs.config_file, "permissions", "allow", *rules)
 
-    async def _escalate(self, command: str, reason: str) -> bool | None:
-        """Ask once about a command; return None if nobody can answer."""
+    async def _escalate(self, workspace: Workspace, command: str, reason: str) -> bool | None:
+        """Ask once about a command that failed in the sandbox of `workspace`; return None if nobody can answer.
+
+        The answer may add the folders elsewhere in which the command could not write.
+        """
         if command in self._kept_in:
             return False
         call = ToolCall("escalate", "bash", {"command": command})
+        folders = _folders_to_add(workspace, reason)
         answer = await self._approve(
-            ApprovalRequest(call, "Run it again outside the sandbox?", reason, command, "command")
-        )
+            ApprovalRequest(
+                call, "Run it again outside the sandbox?", reason, command, "command", folders=folders,
+                lasting=bool(folders),
+            )
+        )  # fmt: skip
         if answer is None:
             return None
+        for folder in folders if answer.choice == "folder" else ():
+            with suppress(AgentError):  # it has gone since: the next command says so
+                self._context.add_folder(folder)
         leaves = answer.choice != "no"
         (self._let_out if leaves else self._kept_in).add(command)
         return leaves
+
+
+def _folders_to_add(workspace: Workspace, reason: str) -> tuple[Path, ...]:
+    """Return the folders elsewhere in which a command may have failed to write, as `reason` says."""
+    from agentcli.permissions.offers import folders_around  # both only for a command that failed
+    from agentcli.tools.lib.command_notes import READ_ONLY
+
+    return folders_around(workspace.exposed.paths, workspace) if re.search(READ_ONLY, reason) else ()
 
 
 def _would_show(workspace: Workspace, path: str) -> bool:

@@ -6,6 +6,7 @@ each question (first), and with one who takes the widest "always" that is offere
 and so for mode ask, with a sandbox and without one (bare). A first answer is what the dialog shows first: it adds a folder or rules to
 the session if the question offers that; else it allows once. It ends with the session. As in a live session, a host behind the proxy is asked about
 once a session. The branch is the recorded one, or the one to which a command switched. A folder elsewhere in which commands call git is a repository on its main branch.
+A command that runs, fails in the sandbox and only then asks is not counted.
 Reasons are printed of the tuning half only, so that the other stays unseen.
 """
 

@@ -425,6 +425,10 @@ def test_what_the_sandbox_held_back_may_run_again_outside_when_the_user_says_so(
     )
     assert again.status == "success"
     assert call("bash", command="echo ordinary failure; exit 1").status == "error"
+    told = "(echo x: Read-only file system; exit {}) | tail -1"
+    assert "it ran in a sandbox" in call("bash", command=told.format(1)).output, "tail hides that it failed"
+    assert call("bash", command=told.format(0)).output == "x: Read-only file system\n"
+    assert asked.pop() == (told.format(1), "it says “x: Read-only file system”")
     assert [reason for _, reason in asked] == ["it says “x: Read-only file system”"] * 2
 
 

@@ -39,7 +39,8 @@ _UNAUTHORISED = r"(?i)[^\n]*(?:\b401\b|\bE401\b|unauthori[sz]ed|ENEEDAUTH|authen
 _REFUSED = r"(?i)[^\n]*(?:connection refused|(?-i:\bECONNREFUSED\b)|failed to connect|can't connect|could not connect)[^\n]{0,100}"
 _MISSING = r"(?i)[^\n]*(?:no such file|(?-i:\bENOENT\b)|not found|does not exist|cannot find|can't find)[^\n]*"
 _NAMED = r"(?:~|/)[^\s'\"`:,;()<>]+"
-_READ_ONLY = r"(?i)read-only file system|\bEROFS\b"
+READ_ONLY = r"(?i)[^\n]*(?:read-only file system|\bEROFS\b)[^\n]{0,100}"
+"""Pattern for the error of a command that wrote where it may only read."""
 _PATH = r"[^\s'\"`‘’:,;()<>]*[/.][^\s'\"`‘’:,;()<>]*"
 _PORT = r"(?i)(?:localhost|127\.0\.0\.1|\[?::1\]?|0\.0\.0\.0)\"?(?::|,? port:? |\D{0,3}port \(?)(\d{2,5})"
 LACKS = "No module named"
@@ -73,11 +74,13 @@ def credentials_missing(output: str) -> str:
 def blocked_by_sandbox(outcome: ToolOutput, sandbox: CommandSandbox) -> str:
     """Return the line with which a failed command reports an error of the sandbox; empty if there is none.
 
-    A refused connection counts only if a program outside serves the port.
+    A refused connection counts only if a program outside serves the port. A failed part
+    of a pipe counts only with an error of a read-only file system. Others may be what the pipe is about.
     """
-    if outcome.status != "error" or not outcome.metadata["exit_code"]:
-        return ""
     tail = outcome.output[-_TAIL:]
+    if outcome.status != "error" or not outcome.metadata["exit_code"]:
+        found = re.search(READ_ONLY, tail) if any(outcome.metadata.get("parts", ())) else None
+        return found.group().strip() if found else ""
     if found := re.search(_BLOCKED, tail):
         return found.group().strip()
     for missing, _ in _hidden(tail, sandbox):
@@ -93,7 +96,7 @@ def is_held(reason: str, sandbox: CommandSandbox, cwd: Path) -> bool:
     The path in its line is hidden, or is on a read-only file system inside only. Other errors may have other causes,
     such as the mode of a file.
     """
-    if re.search(_READ_ONLY, reason):
+    if re.search(READ_ONLY, reason):
         named = [cwd / os.path.expanduser(name) for name in re.findall(_PATH, reason)]
         return bool(named) and all(map(_can_be_written, named))
     return any(True for _ in _hidden(reason, sandbox))

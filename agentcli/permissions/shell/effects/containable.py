@@ -60,7 +60,6 @@ from agentcli.permissions.shell.syntax.parse import (
     assigned_words,
     assignments,
     below,
-    parse,
     runs,
     source_of,
     starts_in_background,
@@ -137,8 +136,7 @@ def containment(
     folders = list(dict.fromkeys(chain.from_iterable(places))) or [workspace.cwd]
     if why := _line_problem(text, folders, workspace):
         return Containment(why)
-    fed = parse(text).fed if workspace.exposed.paths else ()
-    judged = [_judged(part, each, workspace, reader, fed) for part, each in zip(parts, places, strict=True)]
+    judged = [_judged(part, each, workspace, reader) for part, each in zip(parts, places, strict=True)]
     if why := next((one.why for one in judged if one.why), "") or _others_end(text, parts):
         return Containment(why)
     if why := scripts_problem(text, parts):
@@ -281,9 +279,7 @@ class _Judged:
     reads: bool = False
 
 
-def _judged(
-    part: Part, folders: Sequence[Path], workspace: Workspace, reader: Reader, fed: Sequence[str] = ()
-) -> _Judged:
+def _judged(part: Part, folders: Sequence[Path], workspace: Workspace, reader: Reader) -> _Judged:
     for piece in (*part.reads, *part.writes):
         if why := _target_problem(piece.text, piece in part.writes, folders, workspace):
             return _Judged(why)
@@ -307,19 +303,10 @@ def _judged(
         return _git(words, folders, workspace)
     if (words[0] == "set" and all(map(_SETTING.fullmatch, words[1:]))) or _changes_nothing(part):
         return _Judged(trusted=True)
-    # What it writes beside itself elsewhere would be refused: the question offers to add the folder.
-    elsewhere = bool(workspace.exposed.paths) and not _only_computes(part, fed)
-    writes = elsewhere or any(replaces(named[0]) for named in runs(part))
-    if writes and any(_outside(".", (at,), workspace) for at in folders):
+    # A program elsewhere runs where it can only read. One that fails there asks, and the answer may add the folder.
+    if any(replaces(named[0]) for named in runs(part)) and any(_outside(".", (at,), workspace) for at in folders):
         return _Judged("the line leads outside the workspace")
     return _Judged(next(filter(None, _problems(part, words, folders, workspace)), ""))
-
-
-def _only_computes(part: Part, fed: Sequence[str]) -> bool:
-    from agentcli.permissions.shell.effects.scripts import only_computes  # only for a command that runs elsewhere
-
-    name, *arguments = part.texts
-    return all(piece.known for piece in part.words) and only_computes(name, arguments, fed)
 
 
 def _changes_nothing(part: Part) -> bool:

@@ -11,7 +11,6 @@ import ast
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import takewhile
 
 from agentcli.permissions.shell.programs.known_programs import word_set
 
@@ -64,36 +63,6 @@ def places_lost(name: str, arguments: Sequence[str], fed: str, home: str, folder
             yield from _of_python(script, home, folder)
         elif kind in _CODE:
             yield from _of_calls(script, home)
-
-
-def only_computes(name: str, arguments: Sequence[str], fed: Sequence[str]) -> bool:
-    """Return True if an interpreter's program is in the line or its input, and changes no file by name.
-
-    It then starts no file of its folder. `fed` are the texts that the line passes as input.
-    """
-    kind = name.rstrip("0123456789.")
-    leading = list(takewhile(lambda word: word.startswith("-") and word != "-", arguments))
-    code, after = list(_programs(kind, arguments[: len(leading) + 1], "")), arguments[len(leading) :]
-    by_input = bool(fed) and (not after or after[0] == "-")
-    if kind not in _CODE or any(map(_OF_FILES.match, arguments)) or not (code or by_input):
-        return False
-    return not any(_changes_files(kind, script) for script in (*_programs(kind, arguments, ""), *fed))
-
-
-_OF_FILES = re.compile(r"-[A-Za-z0-9]*[imr]|--(?:require|import|loader|env-file)")
-"""Options with which an interpreter edits its files, or first runs others."""
-
-
-def _changes_files(kind: str, script: str) -> bool:
-    tree = _tree(script) if kind == "python" else None
-    if tree is None:
-        return _VERBS.search(script) is not None or _STARTING.search(script) is not None
-    modules = {**_MODULES, **_aliases(tree)}
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    changed = (_changed(modules.get(_called(call), _called(call)), call, modules) for call in calls)
-    return (
-        _changes_indirectly(tree) or any(True for values in changed for _ in values) or any(_commands_of_python(script))
-    )
 
 
 def shell_texts(name: str, arguments: Sequence[str], fed: str) -> Iterator[str]:
