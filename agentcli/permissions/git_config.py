@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
@@ -85,6 +86,21 @@ def git_folders(top: Path) -> tuple[Path, Path]:
     marker = top / ".git"
     own = _pointed(top, marker) if marker.is_file() else Path(os.path.realpath(marker))
     return own, _common_folder(own)
+
+
+def linked_repository(top: Path) -> Path | None:
+    """Return the repository's folder of a linked work tree; None unless each of the two names the other."""
+    with suppress(OSError, ValueError):
+        own, common = git_folders(top)
+        if own.parent == common / "worktrees" and _pointer(own) == Path(os.path.realpath(top), ".git"):
+            return common
+    return None
+
+
+def _pointer(own: Path) -> Path:
+    """Return the `.git` file of the work tree whose state is in `own`, with the links on the way followed."""
+    marker = own / (own / "gitdir").read_text(encoding="utf-8").strip()
+    return Path(os.path.realpath(marker.parent), marker.name)
 
 
 def _danger(folder: Path, depth: int) -> str:

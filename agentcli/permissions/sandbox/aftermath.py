@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentcli.permissions.paths import Workspace, resolved
+from agentcli.permissions.git_config import linked_repository
+from agentcli.permissions.paths import Workspace, repositories, resolved
 
 if TYPE_CHECKING:
     from agentcli.permissions.sandbox.protected import Found
@@ -21,7 +22,8 @@ class Aftermath:
     """
 
     def __init__(self) -> None:
-        self._known: set[int] = set()
+        self._known: set[tuple[int, str]] = set()
+        """Numbers and names of files. A new file may get the number of one that git has replaced."""
         self._special: set[Path] = set()
         self._secrets = list[Path]()
         """Files of secrets that had content at `_since`, in nanoseconds."""
@@ -67,7 +69,8 @@ class Aftermath:
         return left
 
     def _accept(self, found: Found) -> None:
-        self._known = {*found.names, *(name.inode for name in found.private)}
+        names = [*found.names.items(), *((name.inode, name.path) for name in found.private)]
+        self._known = {(inode, path.name) for inode, path in names}
         self._special = set(found.special)
         self._since = time.time_ns()
         self._secrets = [name.path for name in found.private if os.path.isfile(name.path) and name.path.stat().st_size]
@@ -79,14 +82,30 @@ class Aftermath:
             remove_mount_point(path, self._since - _CLOCK)
         now = found_in(workspace.resolved_roots)
         cwd = resolved(workspace.cwd)
-        new = {path for inode, path in now.names.items() if inode not in self._known}
+        own = {top / ".git" for top in repositories(workspace)}
+        others = {path for inode, path in now.names.items() if (inode, path.name) not in self._known}
+        new = {path for path in others if not _by_git(path, own)}
         for path in sorted(path for path in new if new.isdisjoint(path.parents)):
             other = set_aside(path) if aside else ""
             self._found.append(f"{_shown(path, cwd)} (now {other})" if other else _shown(path, cwd))
-        secrets = (name.path for name in now.private if name.inode not in self._known and name.path not in new)
+        secrets = (
+            name.path
+            for name in now.private
+            if (name.inode, name.path.name) not in self._known and name.path not in new
+        )
         self._found += [_shown(path, cwd) for path in secrets]
         self._found += [f"{_shown(path, cwd)} (a special file)" for path in now.special if path not in self._special]
         self._accept(now)
+
+
+def _by_git(path: Path, own: Set[Path]) -> bool:
+    """Return True for what git has made outside the sandbox, in which its repositories' settings are closed.
+
+    `own` are the folders of the workspace's repositories.
+    """
+    if path.name == ".git":
+        return linked_repository(path.parent) in own
+    return path.parent in own and path.name in ("config", "worktrees")
 
 
 _CLOCK = 20_000_000

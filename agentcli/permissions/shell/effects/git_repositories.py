@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from agentcli.permissions.git_config import git_folders, work_tree_of
+from agentcli.permissions.git_config import git_folders, linked_repository, work_tree_of
 from agentcli.permissions.paths import Workspace, judge_path, repositories, resolved
 from agentcli.permissions.shell.effects.changes import stays_inside
 from agentcli.permissions.shell.programs.known_programs import word_set
@@ -312,16 +312,12 @@ def _main_work_tree(top: Path) -> Path | str:
 
     The repository must name a linked work tree, as it does after `git worktree add`.
     """
-    marker = top / ".git"
-    if probe.is_file(marker / "config"):
+    if probe.is_file(top / ".git/config"):
         return top
+    if (common := linked_repository(top)) is not None and common.name == ".git":
+        return common.parent
     with suppress(OSError, ValueError):
-        own, common = git_folders(top)
-        if own.parent == common / "worktrees" and common.name == ".git":
-            named = Path((own / "gitdir").read_text(encoding="utf-8").strip())
-            if resolved(own / named) == resolved(marker):
-                return common.parent
-        if "modules" in own.parts:
+        if "modules" in git_folders(top)[0].parts:
             return f"{top.name} is a submodule: its repository is not opened to git"
     return "the repository lies outside the workspace"
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass, replace
-from agentcli.permissions.git_config import git_folders
+from agentcli.permissions.git_config import git_folders, linked_repository
 from agentcli.permissions.paths import Workspace, names_protected, resolved
 from agentcli.permissions.shell.effects.git_repositories import git_placed, hook_problem, repository_problem
 from agentcli.permissions.shell.programs.known_programs import word_set
@@ -97,11 +97,9 @@ def _outside(folder: Path, workspace: Workspace) -> _Git | None:
         return None
     try:
         own, common = git_folders(top)
-        linked = (
-            own != common and resolved((own / "gitdir").read_text(encoding="utf-8").strip()) == resolved(top) / ".git"
-        )
     except (OSError, ValueError):
         return None
+    linked = linked_repository(top) is not None
     around = any(root != resolved(top) and root.is_relative_to(resolved(top)) for root in roots)
     written = (*roots, *([workspace.tmp] if workspace.tmp is not None else ()), *_TEMPORARY)
     kept = not any(place.is_relative_to(each) for place in (own, common) for each in written)
