@@ -147,6 +147,8 @@ class Permissions:
     """Tells the sandbox which rules of the session a person has added (True) or dropped (False)."""
     add_folder: Callable[[Path], None] = lambda _: None
     """Adds a folder to the workspace, of which `Workspace.added` then tells."""
+    add_work_tree: Callable[[Path], None] = lambda _: None
+    """Adds a work tree that the session has made to `Workspace.made`, and to the workspace if it lies outside."""
     timed: OnDemand[TimedRules] | None = None
     """Timed rules of the parent session; None for a session with its own."""
     run: RunRules | None = None

@@ -1,6 +1,6 @@
 """The folder in which commands start, as part of the session's state.
 
-A `cd` stays in effect inside the workspace, from reply to reply.
+A `cd` stays in effect inside the workspace, from reply to reply. A work tree that a command makes joins the workspace.
 """
 
 from __future__ import annotations
@@ -111,6 +111,31 @@ class FolderStage(Stage):
                 return call
             output = "\n".join(filter(None, (call.result.output.rstrip("\n"), note)))
             return replace(call, result=replace(call.result, output=output))
+
+        return ran
+
+
+class WorkTreeStage(Stage):
+    """Keeps the work trees that commands of the session make: a new folder outside joins the workspace."""
+
+    def __init__(self, workspace: Workspace, add: Callable[[Path], None]) -> None:
+        self._workspace, self._add = workspace, add
+
+    def around(self, run: Run) -> Run:
+        async def ran(call: Call) -> Call:
+            text = call.its_tool.traits.subject.text(call.call.input) if call.its_tool.traits.runs_commands else ""
+            if "worktree" not in text:
+                return await run(call)
+            from agentcli.permissions.shell.effects.git_repositories import work_trees  # loads the tables of git
+
+            workspace = replace_cwd(self._workspace, call.folder)
+            before = work_trees(workspace)
+            call = await run(call)
+            for own, folder in sorted(work_trees(workspace).items()):
+                # Another program may have made one meanwhile, which the command does not name.
+                if own not in before and folder.name in text:
+                    self._add(folder)
+            return call
 
         return ran
 

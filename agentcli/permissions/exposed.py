@@ -262,6 +262,23 @@ def homes_of(workspace: Workspace) -> Sequence[Path]:
     return [resolved(home) for home in (workspace.home, *workspace.other_homes)]
 
 
+def may_join(folder: Path, workspace: Workspace) -> bool:
+    """Return True if a folder outside may join the workspace: one of the user's own work.
+
+    It is neither hidden in a home folder nor part of the system, and need not exist.
+    """
+    home, names = in_home(folder, homes_of(workspace))
+    system = home is None and not OF_THE_SYSTEM.isdisjoint(folder.parts[1:2])
+    hidden = any(name.startswith(".") or name in OF_PROGRAMS for name in names)
+    if not names or hidden or system or below(folder, map(resolved, workspace.own)):
+        return False
+    try:
+        near = next(one for one in (folder, *folder.parents) if probe.exists(one))
+        return near.stat().st_uid == os.getuid()
+    except OSError:
+        return False
+
+
 def in_home(path: Path, homes: Sequence[Path]) -> tuple[Path | None, tuple[str, ...]]:
     """Return the home folder that contains a path, and the names below it.
 

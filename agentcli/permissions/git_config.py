@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -97,9 +97,25 @@ def linked_repository(top: Path) -> Path | None:
     return None
 
 
-def _pointer(own: Path) -> Path:
+def linked_work_trees(top: Path, there: Callable[[str], str] = str) -> dict[Path, Path]:
+    """Return the linked work trees of the repository around a work tree by the folders with their state.
+
+    Each of the two names the other. `there` returns a path that git has recorded as a path of this process.
+    """
+    found: dict[Path, Path] = {}
+    with suppress(OSError, ValueError):
+        for own in (git_folders(top)[1] / "worktrees").iterdir():
+            with suppress(OSError, ValueError):
+                tree = _pointer(own, there).parent
+                marker = tree / ".git"
+                if not marker.is_symlink() and _pointed(tree, marker) == Path(os.path.realpath(own)):
+                    found[own] = tree
+    return found
+
+
+def _pointer(own: Path, there: Callable[[str], str] = str) -> Path:
     """Return the `.git` file of the work tree whose state is in `own`, with the links on the way followed."""
-    marker = own / (own / "gitdir").read_text(encoding="utf-8").strip()
+    marker = own / there((own / "gitdir").read_text(encoding="utf-8").strip())
     return Path(os.path.realpath(marker.parent), marker.name)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agentcli.permissions.allowing import away, uncovered
-from agentcli.permissions.exposed import OF_PROGRAMS, OF_THE_SYSTEM, homes_of, in_home, wide_scope
+from agentcli.permissions.exposed import homes_of, may_join, wide_scope
 from agentcli.permissions.paths import Workspace, resolved
 from agentcli.permissions.rules import SANDBOX, Rule, parse_rules, paths_shown
 from agentcli.permissions.shell.command_line import CommandLine
@@ -97,22 +97,11 @@ def _folder_around(path: Path, workspace: Workspace) -> Path | None:
 
     Such a folder is the user's own. It is neither hidden in a home folder nor part of the system.
     """
-    homes = homes_of(workspace)
     near = next((one for one in (path, *path.parents) if probe.is_dir(one)), Path("/"))
-    closed = [*homes, *workspace.resolved_roots, *map(resolved, workspace.own)]
+    closed = [*homes_of(workspace), *workspace.resolved_roots, *map(resolved, workspace.own)]
     around = [one for one in (near, *near.parents) if not any(place.is_relative_to(one) for place in closed)]
     folder = next((one for one in around if os.path.lexists(one / ".git")), next(iter(around), None))
-    if folder is None or near not in around:
-        return None
-    home, below = in_home(folder, homes)
-    system = home is None and folder.parts[1] in OF_THE_SYSTEM
-    hidden = any(part.startswith(".") or part in OF_PROGRAMS for part in below)
-    if not below or hidden or system or any(folder.is_relative_to(place) for place in map(resolved, workspace.own)):
-        return None
-    try:
-        return folder if folder.stat().st_uid == os.getuid() else None
-    except OSError:
-        return None
+    return folder if folder is not None and near in around and may_join(folder, workspace) else None
 
 
 _MOST_FOLDERS = 3

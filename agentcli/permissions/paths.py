@@ -119,7 +119,9 @@ class Workspace:
     started: Callable[[], Mapping[Path, str]] = field(default=dict, compare=False)
     """Resolved files in the workspace that hooks and servers run, each with the reason why it is protected from writing."""
     added: Callable[[], Sequence[Path]] = tuple
-    """Resolved folders that a person has added to the roots since."""
+    """Resolved folders that have joined the roots since: a person has added them, or the session has made them."""
+    made: Callable[[], Sequence[Path]] = tuple
+    """Resolved work trees that commands of the session have made."""
     _first_roots: tuple[Path, ...] = field(init=False, compare=False)
     """Roots (`cwd` if there are none) with links followed at creation."""
 

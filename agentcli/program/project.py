@@ -47,7 +47,9 @@ class Project:
         """True in an embedding program, which provides the environment: the process's own must not change."""
         self.cwd = folder_named(options.cwd or _here())
         self.added = list[Path]()
-        """Resolved folders that a person has added to the workspace of this run."""
+        """Resolved folders that have joined the workspace of this run."""
+        self.made = list[Path]()
+        """Resolved work trees that commands of this run have made."""
         self.leave_out([self.cwd])
         self.dirs: AppDirs = app_dirs(self.env)
 

@@ -22,7 +22,7 @@ from agentcli.core.on_demand import OnDemand
 from agentcli.core.record import Mode
 from agentcli.core.tool import Boxed, CommandSandbox, ToolLimits, Traits, Wrap
 from agentcli.permissions.denied.files import NOTHING, Hidden, denial_of, reading_denials
-from agentcli.permissions.paths import EXPOSED_NOTHING, Exposed, UndoCover, Workspace, resolved
+from agentcli.permissions.paths import EXPOSED_NOTHING, Exposed, UndoCover, Workspace, judge_path, resolved
 from agentcli.permissions.rules import Rule, Rules, in_own_names, parse_rules, paths_shown
 from agentcli.permissions.sandbox import Sandbox, choose
 from agentcli.permissions.sandbox.box import entrance_program, limits_told, unseen
@@ -163,6 +163,7 @@ class WorkspacePolicy:
             home,
             own,
             added=lambda: context.added,
+            made=lambda: context.made,
             sandboxed=self.sandbox.working,
             masks=self.sandbox.masks,
             records=self.sandbox.kind in ("bubblewrap", "seatbelt"),
@@ -273,12 +274,23 @@ class WorkspacePolicy:
             save_everywhere=self.save_everywhere,
             answered=self._answer,
             add_folder=self._context.add_folder,
+            add_work_tree=self._add_work_tree,
             trusted=self._context.trusted,
             sandboxes=self.sandboxes,
             sandbox=self.sandbox.state,
             kept_hosts=self._take_kept_hosts,
             denied_hosts=lambda: gate.denied() if (gate := self._gate.now) is not None else (),
         )
+
+    def _add_work_tree(self, folder: Path) -> None:
+        """Note a work tree that a command has made; one outside joins the workspace if a person might add it."""
+        from agentcli.permissions.exposed import may_join
+
+        self._context.made.append(folder)
+        workspace = self.workspace()
+        if judge_path(str(folder), workspace, write=False).verdict == "outside" and may_join(folder, workspace):
+            with suppress(AgentError):  # it has gone since
+                self._context.add_folder(folder)
 
     @property
     def limits(self) -> ToolLimits:

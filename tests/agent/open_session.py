@@ -92,6 +92,7 @@ def open_session(
     reopen: Any = lambda *_: None,
     children: Any = lambda _, since: (),
     worktree: Any = no_worktree,
+    add_work_tree: Callable[[Path], None] = lambda _: None,
     former_worktree: Any = lambda _: None,
     readable: Callable[[], Sequence[Path]] = tuple,
     system: tuple[str, ...] = ("You are a test.",),
@@ -131,6 +132,7 @@ def open_session(
         permissions=Permissions(
             rules=rules or parse_rules(),
             save_rules=lambda rules: (saved if saved is not None else []).extend(map(str, rules)),
+            add_work_tree=add_work_tree,
             trusted=trusted,
         ),
         person=WhoIsAsked(person or nobody, ask or nobody, attended),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -216,3 +217,20 @@ def test_a_line_ends_in_a_folder_if_that_is_certain(
     workspace = Workspace(tmp_path, (tmp_path,), tmp_path / "home")
     found = folder_after(text, workspace, succeeded=succeeded)
     assert found == (None if folder is None else tmp_path / folder)
+
+
+def test_a_work_tree_that_a_command_makes_is_the_sessions_own_and_no_other(work: Path) -> None:
+    top = work.parent
+    for line in ("init -q -b main", "-c user.name=a -c user.email=a@b commit -q --allow-empty -m First"):
+        subprocess.run(["git", *line.split()], cwd=work, check=True)
+    subprocess.run(["git", "worktree", "add", "-q", "../theirs", "-b", "theirs"], cwd=work, check=True)
+    found = list[Path]()
+    commands = (
+        "git worktree add -q ../own -b own; git worktree add -q inner -b inner",
+        "T=hid; git worktree add -q ../${T}e -b other",
+        "git worktree move ../theirs ../moved; git worktree list",
+        "git worktree remove ../own && git branch -q renamed",
+        "git worktree add -q ../own own",
+    )
+    ran(work, *commands, add_work_tree=found.append)
+    assert found == [work / "inner", top / "own", top / "own"]

@@ -53,6 +53,10 @@ def outputs(ran: Ran) -> list[str]:
     return [one["output"] for one in ran.of("tool_result")]
 
 
+def written(path: Path, text: str) -> dict[str, Any]:
+    return {"name": "write", "input": {"file_path": str(path), "content": text}}
+
+
 def test_what_git_makes_outside_the_sandbox_stays_though_programs_run_beside_it(program: Program) -> None:
     (program.work / "make.py").write_text("import os\nfor name in ('.vscode', 'sub/.git'): os.makedirs(name)\n")
     git(program.work, "add", ".")
@@ -67,3 +71,68 @@ def test_what_git_makes_outside_the_sandbox_stays_though_programs_run_beside_it(
     assert outputs(ran)[0].count("made-in-sandbox") == 2, "only what was made inside"
     assert "made" not in "".join(outputs(ran)[1:])
     assert git(program.work, "log", "-1", "--format=%s %an", "topic") == "Third other"
+
+
+def test_a_work_tree_beside_the_repository_is_the_sessions_own_once_it_has_made_it(program: Program) -> None:
+    name = f"{program.work.name}-topic"
+    there = program.work.parent / name
+    ran = auto(
+        program,
+        written(program.work / "turn.py", f"open('{there}/made', 'w')\nopen('{there}/.git', 'w')\n"),
+        f"git worktree add ../{name} -b topic 2>&1 | tail -1",
+        written(there / "b.txt", "b\n"),
+        "python3 turn.py",
+        f"git worktree remove ../{name}",
+        f"git -C ../{name} add . && git -C ../{name} commit -qm Second",
+        f"cd ../{name} && git worktree remove ../{name}",
+        f"cd {program.work}",
+        f"git worktree remove ../{name}",
+        "sh -c 'touch still.txt'",
+    )
+    ends = ["success"] * 3 + ["error", "error", "success", "denied"] + ["success"] * 3
+    assert statuses(ran) == ends, ran.of("tool_result")
+    assert "Read-only file system" in outputs(ran)[3]
+    assert "use --force" in outputs(ran)[4]
+    assert git(program.work, "show", "--format=%s", "--name-only", "topic").split() == ["Second", "b.txt", "made"]
+    assert not there.exists()
+
+
+def test_a_work_tree_that_was_there_before_is_not_the_sessions_own(program: Program) -> None:
+    name = f"{program.work.name}-other"
+    git(program.work, "worktree", "add", "-q", "-b", "other", f"../{name}")
+    ran = auto(
+        program,
+        f"cat ../{name}/a.txt && git -C ../{name} status",
+        f"touch ../{name}/new",
+        written(program.work.parent / name / "new", "x\n"),
+        f"git worktree add --force ../{name} other",
+        f"git worktree remove ../{name}",
+        f"touch ../{name}/new",
+    )
+    assert statuses(ran) == ["success"] + ["denied"] * 5, ran.of("tool_result")
+
+
+def test_a_work_tree_in_the_sessions_tmp_is_made_used_and_removed(program: Program) -> None:
+    ran = auto(
+        program,
+        "git worktree add -q --detach /tmp/check HEAD && cd /tmp/check && sh -c 'cat a.txt; touch new' && git status --short",
+        "git worktree remove --force /tmp/check",
+        "git worktree list | wc -l",
+    )
+    assert statuses(ran) == ["success"] * 3, ran.of("tool_result")
+    assert "a\n?? new" in outputs(ran)[0]
+    assert outputs(ran)[2].split()[0] == "1"
+
+
+def test_a_work_tree_that_is_hidden_or_another_repositorys_does_not_join(program: Program) -> None:
+    base, name = program.work.parent, program.work.name
+    git(base, "clone", "-q", str(program.work), "other")
+    ran = auto(
+        program,
+        f"git worktree add -q ../.{name}/hidden -b hidden",
+        "git -C ../other worktree add -q ../other-topic -b topic",
+        *(written(base / folder / "new.txt", "x\n") for folder in (f".{name}/hidden", "other-topic")),
+        f"git worktree remove ../.{name}/hidden && git worktree remove ../other-topic",
+        more=("--allow", "bash(git worktree add *)", "--allow", "bash(git -C ../other worktree add *)"),
+    )
+    assert statuses(ran) == ["success"] * 2 + ["denied"] * 3, ran.of("tool_result")

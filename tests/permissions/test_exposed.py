@@ -16,7 +16,7 @@ import pytest
 from agentcli.core.dataclass import replace
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
-from agentcli.permissions.exposed import exposed_for
+from agentcli.permissions.exposed import exposed_for, may_join
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import parse_rules
 from agentcli.permissions.sandbox import detect
@@ -342,3 +342,21 @@ def test_the_program_shows_a_command_what_it_names_and_tells_it_what_it_did_not_
     assert f"[outside the workspace it saw only {work.parent}/mine, read-only]" in written
     whys = [line["why"] for line in done.of("permission")]
     assert whys[0].endswith(f"outside the workspace it sees only {work.parent}/clean/a.txt")
+
+
+def test_a_folder_of_the_users_own_work_may_join_the_workspace(tmp_path: Path) -> None:
+    home, own = tmp_path / "home", tmp_path / "home/data"
+    workspace = Workspace(home / "dev/work", home=home, own=(own,))
+    own.mkdir(parents=True)
+    assert [may_join(home / name, workspace) for name in ("dev/other", "dev/not/yet", "bin-x")] == [True] * 3
+    closed = (
+        home,
+        Path("/"),
+        home / ".config/x",
+        home / "dev/.x/y",
+        home / "Library/x",
+        own / "x",
+        Path("/usr/x"),
+        Path("/opt/x"),
+    )
+    assert not any(may_join(folder, workspace) for folder in closed)

@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentcli.permissions.git_config import config_keys, git_facts, gitlinks, tracked_secrets
+from agentcli.permissions.git_config import (
+    config_keys,
+    git_facts,
+    gitlinks,
+    linked_repository,
+    linked_work_trees,
+    tracked_secrets,
+)
 from agentcli.permissions.paths import Workspace
 from agentcli.system.programs import GIT_CONFIG, GIT_HARDENED_ENV, git_settings
 from tests.permissions.deciding import explain_command
@@ -185,6 +192,32 @@ def test_worktrees_and_submodules_are_looked_into(tmp_path: Path) -> None:
     (main / ".git/modules/deep/er/config").write_text("[core]\n\tfsmonitor = x\n")
     assert "fsmonitor" in git_facts(tree).danger
     assert "fsmonitor" in git_facts(main).danger
+
+
+def test_a_work_tree_is_linked_only_if_both_sides_name_each_other(tmp_path: Path) -> None:
+    main, other, tree = repository(tmp_path / "main"), repository(tmp_path / "other"), tmp_path / "tree"
+    state = main / ".git/worktrees/tree"
+    state.mkdir(parents=True)
+    (state / "commondir").write_text("../..\n")
+    (state / "gitdir").write_text(f"{tree}/.git\n")
+    tree.mkdir()
+    assert linked_work_trees(main) == {}, "it does not name the repository"
+    (tree / ".git").write_text(f"gitdir: {state}\n")
+    assert linked_work_trees(main) == linked_work_trees(tree) == {state: tree}
+    assert linked_repository(tree) == main / ".git"
+    assert linked_work_trees(other) == {}
+    (state / "gitdir").write_text("../../../../tree/.git\n")
+    assert linked_work_trees(main) == {state: tree}, "names are relative with a setting of git"
+    for named in (f"{tmp_path}/gone/.git", f"{main}/.git", ""):
+        (state / "gitdir").write_text(named)
+        assert linked_work_trees(main) == {}, named
+        assert linked_repository(tree) is None, named
+    (state / "gitdir").write_text(f"{tree}/.git\n")
+    (tree / ".git").rename(tree / "kept")
+    (tree / ".git").symlink_to("kept")
+    assert linked_work_trees(main) == {}
+    assert linked_repository(tmp_path / "gone") is None
+    assert linked_repository(main) is None
 
 
 def test_a_split_index_asks_for_it_may_hide_submodules(tmp_path: Path) -> None:

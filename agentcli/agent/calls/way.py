@@ -24,7 +24,7 @@ from agentcli.agent.ending import DeedStage, Ending
 from agentcli.agent.instructions import NestedInstructions
 from agentcli.agent.ports import FoundTools
 from agentcli.agent.repeats import RepeatGuard, RepeatStage
-from agentcli.agent.working_folder import FolderStage
+from agentcli.agent.working_folder import FolderStage, WorkTreeStage
 
 
 def way_of_calls(
@@ -54,6 +54,7 @@ def way_of_calls(
         prepare,
         RepeatStage(repeats, journal),
         FolderStage(core.folder),
+        WorkTreeStage(setup.workspace, setup.permissions.add_work_tree),
         hooks,
         ApprovalStage(core.approval, prepare, hooks.request if hooks is not None else None),
         NestedStage(nested, prepare) if nested is not None else None,

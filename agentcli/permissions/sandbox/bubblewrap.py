@@ -136,7 +136,7 @@ def _seen(box: Box) -> Iterator[str]:
     if box.tmp is not None:
         # Under both names: file tools and approved commands know it by its own.
         mounts.append((box.tmp, ("--bind", str(box.tmp), str(box.tmp))))
-    mounts += [(root, ("--bind", str(root), str(root))) for root in box.writable]
+    mounts += [(root, ("--bind-try", str(root), str(root))) for root in box.writable]
     for _, words in sorted(mounts, key=lambda mount: len(mount[0].parts)):
         yield from words
 

@@ -13,7 +13,7 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import BY_SSH, IN_CONTAINER, NETWORK, OWN_PROJECT, READING_WITH, exact, kind_of_place
 from agentcli.permissions.shell.effects.containers import in_container
-from agentcli.permissions.shell.effects.git_repositories import adds_worktree, names_itself
+from agentcli.permissions.shell.effects.git_repositories import adds_worktree, names_itself, removes_worktree
 from agentcli.permissions.shell.effects.network_use import hosts_read
 from agentcli.permissions.shell.effects.other_machine import Visit, visit
 from agentcli.permissions.shell.effects.pushing import push_of
@@ -182,7 +182,7 @@ def _action(command: Command, folders: tuple[Path, ...], workspace: Workspace, r
             return Elsewhere(acts=True)
         return Elsewhere(True, "tmux shows what is on your terminals", pushes=(_SCREENS,))
     if name == "git":
-        if adds_worktree(command.words, folders, workspace):
+        if any(does(command.words, folders, workspace) for does in (adds_worktree, removes_worktree)):
             return Elsewhere(acts=True, takes=True)
         names = names_itself(command.words, folders, workspace)
         return Elsewhere(acts=True) if names else _push(command, folders, workspace)

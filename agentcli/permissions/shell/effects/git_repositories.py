@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from agentcli.permissions.git_config import git_folders, linked_repository, work_tree_of
+from agentcli.permissions.git_config import git_folders, linked_repository, linked_work_trees, work_tree_of
 from agentcli.permissions.paths import Workspace, judge_path, repositories, resolved
-from agentcli.permissions.shell.effects.changes import stays_inside
+from agentcli.permissions.shell.effects.changes import in_tmp, stays_inside
+from agentcli.permissions.shell.effects.private_tmp import seen_text
 from agentcli.permissions.shell.programs.known_programs import word_set
-from agentcli.permissions.shell.programs.option_grammar import Shape, fit
+from agentcli.permissions.shell.programs.option_grammar import Found, Shape, fit
 from agentcli.permissions.shell.syntax.parse import UNKNOWN
 from agentcli.system import probe
 
@@ -200,7 +201,11 @@ _WORKTREE = Shape("-q -b:branch --quiet --detach -d --track --no-track", "path r
 
 
 def adds_worktree(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> bool:
-    """Return True if git checks out a branch into a new folder of the workspace without starting a program."""
+    """Return True if git checks out a branch into a new folder without starting a program.
+
+    The folder is in the workspace, or beside the repository and named after it: `../NAME-topic`. In /tmp, which ends with
+    the session, it is on no branch.
+    """
     placed = git_placed(words, folders)
     if placed is None or placed[0][1:3] != ("worktree", "add"):
         return False
@@ -209,17 +214,98 @@ def adds_worktree(words: Sequence[str], folders: Sequence[Path], workspace: Work
         return False
     path = next(value for kind, value in fitting[1] if kind == "path")
     return all(
-        _is_new_folder(path, folder, workspace) and not repository_problem(folder, workspace, "checkout")
+        not repository_problem(folder, workspace, "checkout")
+        and (there := _named(path, folder, workspace)) is not None
+        and _is_new_folder(there, folder, workspace)
+        and (not in_tmp([there], workspace) or _on_no_branch(fitting[1], placed[0], folder))
         for folder in placed[1]
     )
 
 
-def _is_new_folder(path: str, folder: Path, workspace: Workspace) -> bool:
-    """Return True if a path of the workspace is free to write, does not exist, and contains no link."""
-    there = Path(os.path.normpath(folder / path))
+def _on_no_branch(found: Found, words: Sequence[str], folder: Path) -> bool:
+    """Return True if git checks out a commit and no branch, which would stay bound to the folder."""
+    revision = next((value for kind, value in found if kind == "rev"), "")
+    if any(kind == "branch" for kind, _ in found):
+        return False
+    top = work_tree_of(folder)
+    tagged = top is not None and bool(revision) and probe.exists(top / ".git/refs/tags" / revision)
+    return tagged or not {"-d", "--detach"}.isdisjoint(words) or _COMMIT_NAME.fullmatch(revision) is not None
+
+
+_COMMIT_NAME = re.compile(r"[0-9a-f]{7,40}|HEAD[~^\d]*")
+
+
+def _is_new_folder(there: Path, folder: Path, workspace: Workspace) -> bool:
+    """Return True if a path that does not exist, and contains no link, is free to become a work tree."""
+    if os.path.lexists(there):
+        return False
     above = next(one for one in there.parents if os.path.lexists(one))
-    free = judge_path(path, workspace, write=True, cwd=folder).verdict == "free"
-    return free and not os.path.lexists(there) and ".." not in Path(path).parts and resolved(above) == above
+    if resolved(above) != above:
+        return False
+    if judge_path(str(there), workspace, write=True).verdict == "free":
+        return True
+    from agentcli.permissions.exposed import may_join  # only for a folder outside
+
+    return _is_beside(there, above, folder) and may_join(there, workspace)
+
+
+def _named(path: str, folder: Path, workspace: Workspace) -> Path | None:
+    """Return the path that a word means to git in a folder; None if a link may change that."""
+    text = seen_text(path, workspace)
+    climbs = ".." in Path(text.lstrip("./")).parts or resolved(folder) != folder
+    return None if climbs else Path(os.path.normpath(folder / text))
+
+
+def _is_beside(there: Path, above: Path, folder: Path) -> bool:
+    """Return True for a path beside the repository around a folder, if its first new name begins with the repository's.
+
+    Whatever reads folders there by their names reads the repository, too.
+    """
+    top = work_tree_of(folder)
+    main = _main_work_tree(top) if top is not None else ""
+    if isinstance(main, str) or above != main.parent:
+        return False
+    return re.match(rf"{re.escape(main.name)}[-._]\w", there.relative_to(above).parts[0]) is not None
+
+
+def removes_worktree(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> bool:
+    """Return True if git removes a work tree that the session has made, and loses no commit.
+
+    Git itself removes none with changes. In /tmp it may lose them, as `rm` may.
+    """
+    placed = git_placed(words, folders)
+    if placed is None or placed[0][1:3] != ("worktree", "remove"):
+        return False
+    fitting = fit(_REMOVING, placed[0][3:])
+    if isinstance(fitting, str) or any(UNKNOWN in word for word in words):
+        return False
+    path = next(value for kind, value in fitting[1] if kind == "path")
+    return all(
+        not repository_problem(folder, workspace, "worktree")
+        and _is_removable(path, folder, workspace, forced=fitting[0] is _REMOVING[1])
+        for folder in placed[1]
+    )
+
+
+_REMOVING = (Shape("", "path"), Shape("-f --force", "path", needs="-f --force"))
+
+
+def _is_removable(path: str, folder: Path, workspace: Workspace, *, forced: bool) -> bool:
+    there = _named(path, folder, workspace)
+    if there is None or there not in workspace.made() or folder.is_relative_to(there):
+        return False
+    if in_tmp([there], workspace):
+        return forced or not workspace.git(there).danger
+    common = linked_repository(there)
+    on_branch = common is not None and _text(git_folders(there)[0] / "HEAD").startswith("ref: refs/heads/")
+    return not forced and on_branch and not workspace.git(there).danger
+
+
+def work_trees(workspace: Workspace) -> dict[Path, Path]:
+    """Return the linked work trees of the repositories around the workspace's folders by the folders with their state."""
+    tops = dict.fromkeys(filter(None, map(work_tree_of, (resolved(workspace.cwd), *workspace.resolved_roots))))
+    found = (linked_work_trees(top, lambda text: seen_text(text, workspace)) for top in tops)
+    return {own: tree for each in found for own, tree in each.items()}
 
 
 _KEPT = re.compile(r"(?:user|color|advice)\.|core\.(?:quotepath|abbrev)=", re.IGNORECASE)

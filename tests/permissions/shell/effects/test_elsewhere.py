@@ -1175,6 +1175,80 @@ def test_git_checks_out_into_a_new_folder_of_the_workspace(command: str, decisio
 
 
 @each_row(
+    ("command", "decision"),
+    [
+        *((each, "allow") for each in (
+            "git worktree add ../work-topic -b topic", "git worktree add -b topic ../work.d/topic main 2>&1 | tail -1",
+            "git -C src worktree add --detach ../../work_2",
+            "git worktree add -q /tmp/t HEAD~2 && cd /tmp/t && make", "S=/tmp/s\ngit worktree add --detach $S/a main", "git worktree add /tmp/t v1.0",
+        )),
+        *((each, "ask") for each in (
+            "git worktree add ../other -b topic", "git worktree add ../work", "git worktree add ../worktree", "git worktree add ../work-there/x",
+            "git worktree add ../.work-x", "git worktree add ..", "git worktree add ~", "git worktree add /", "git worktree add /work-x",
+            "git worktree add ../work-link/x", "git worktree add -f ../work-topic", "git worktree add src/../../work-topic",
+            "git -C link worktree add ../work-topic", "git worktree add ../work-topic && cd ../work-topic && make",
+            "git worktree add /tmp/t -b topic", "git worktree add /tmp/t main", "git worktree add /tmp/t", "git worktree add /tmp/link/t HEAD",
+        )),
+    ],
+)  # fmt: skip
+def test_a_work_tree_joins_beside_its_repository_under_its_name_or_in_tmp_on_no_branch(
+    command: str, decision: str, workspace: Workspace
+) -> None:
+    settings(workspace)
+    home, tmp = workspace.cwd.parent, workspace.home / "session-tmp"
+    for folder in (home / "work-there", workspace.cwd / "src", tmp):
+        folder.mkdir(parents=True, exist_ok=True)
+    for link, target in ((home / "work-link", "work-there"), (workspace.cwd / "link", "src"), (tmp / "link", home)):
+        if not link.is_symlink():
+            link.symlink_to(target)
+    own = replace(workspace, home=home, tmp=tmp)
+    assert decided(command, own, Rules()).decision == decision
+    (workspace.cwd / ".git/hooks/post-checkout").touch()
+    assert decided(command, own, Rules()).decision == "ask"
+    (workspace.cwd / ".git/hooks/post-checkout").unlink()
+
+
+def test_git_removes_a_work_tree_that_the_session_has_made(linked: Workspace) -> None:
+    work, tree = linked.home.parent / "work", linked.cwd
+    made = [tree]
+    own = replace(linked, cwd=work, roots=(work,), added=lambda: (tree,), made=lambda: made)
+    remove, state = f"git worktree remove {tree}", work / ".git/worktrees/tree"
+
+    def answer(command: str = remove) -> str:
+        return decided(command, own, Rules()).decision
+
+    assert answer() == "allow"
+    for other in (f"--force {tree}", f"-f {tree}", f"{tree}/src", f"{tree} src", work, "tree"):
+        assert answer(f"git worktree remove {other}") == "ask", other
+    assert answer(f"cd {tree} && {remove}") == "ask", "a command would stay in it"
+    (state / "HEAD").write_text("0" * 40)
+    assert answer() == "ask", "commits would be on no branch"
+    (state / "HEAD").write_text("ref: refs/heads/own\n")
+    (tree / ".git").write_text(f"gitdir: {work}/.git\n")
+    assert answer() == "ask", "another repository's"
+    (tree / ".git").write_text(f"gitdir: {state}\n")
+    assert answer() == "allow"
+    made.clear()
+    assert answer() == "ask", "it was there before"
+
+
+def test_git_removes_a_work_tree_of_the_session_in_tmp_whatever_is_in_it(workspace: Workspace) -> None:
+    tmp = workspace.home / "session-tmp"
+    (tmp / "t").mkdir(parents=True)
+    made = [tmp / "t"]
+    own = replace(workspace, tmp=tmp, made=lambda: made)
+    for command in ("git worktree remove --force /tmp/t", "git worktree remove -f /tmp/t; git status --short"):
+        assert decided(command, own, Rules()).decision == "allow", command
+    for command in (
+        "git worktree remove --force /tmp/u",
+        "git worktree remove /tmp/t/..",
+    ):
+        assert decided(command, own, Rules()).decision == "ask", command
+    made.clear()
+    assert decided("git worktree remove --force /tmp/t", own, Rules()).decision == "ask"
+
+
+@each_row(
     ("command", "rule"),
     [
         ("scp -q web1:/srv/app/new.log .", "network(ssh:web1)"),
