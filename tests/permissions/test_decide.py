@@ -160,6 +160,7 @@ def test_yolo_stops_only_for_deny_rules_and_protected_paths(workspace: Workspace
         "coproc rm x",
         "ls & rm x",
         "ls\nrm x",
+        "cat a | sort | head -1\nrm x > y",
         "rm\tx",
         "rm \\\n x",
         "r\\\nm x",

@@ -7,6 +7,7 @@ import re
 import shlex
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass
@@ -35,10 +36,41 @@ class _Grammar:
         self._bash = bash
 
     def parse(self, source: bytes) -> Tree:
-        """Return the tree of a line. The grammar reads `<<M 2>&1 | tail` only in the other order, `2>&1 <<M | tail`."""
-        return self._bash.parse(_JOINED_ERRORS.sub(rb"\2 \1\3", source) if b"<<" in source else source)
+        """Return the tree of a line. The grammar reads `<<M 2>&1 | tail` only in the other order, `2>&1 <<M | tail`.
+
+        It takes the line after a longer pipeline for words of its last command if that line has a redirection. Such
+        an end of a line is read as `;`.
+        """
+        source = _JOINED_ERRORS.sub(rb"\2 \1\3", source) if b"<<" in source else source
+        tree = self._bash.parse(source)
+        if b"\n" not in source or b"|" not in source:
+            return tree
+        while ends := _ends_within_commands(tree.root_node, source):
+            ended = bytearray(source)
+            for start, end in ends:
+                ended[start:end] = b";".rjust(end - start)
+            source = bytes(ended)
+            tree = self._bash.parse(source)
+        return tree
 
 
+def _ends_within_commands(root: Node, source: bytes) -> list[tuple[int, int]]:
+    """Return the ranges between two words or redirections of a command, comments included, in which a line ends."""
+    found: list[tuple[int, int]] = []
+    for node in below(root):
+        if node.type not in _ON_ONE_LINE:
+            continue
+        words = [child for child in node.children if child.type != "comment"]
+        for before, after in pairwise(words):
+            gap = source[before.end_byte : after.start_byte]
+            if _LINE_END.search(gap) and before.type != "heredoc_redirect":
+                found.append((before.end_byte, before.end_byte + gap.rfind(b"\n") + 1))
+    return sorted(set(found))
+
+
+_ON_ONE_LINE = frozenset({"command", "redirected_statement", "file_redirect", "herestring_redirect"})
+_LINE_END = re.compile(rb"(?<!\\)\n")
+"""End of a line that goes on in no other one."""
 _JOINED_ERRORS = re.compile(rb"""(<<-?(?:'\w+'|"\w+"|\w+))[ \t](2>&1)([ \t]*\|)""")
 
 

@@ -168,6 +168,25 @@ def test_a_redirection_belongs_to_its_own_command(line: str, writes: list[list[s
 
 
 @each_row(
+    ("line", "words"),
+    [
+        ("a | b | c\nrm x > y", ["a", "b", "c", "rm x"]),
+        ("a 2>&1 | b | c -1\nV=1 rm x 2>&1", ["a", "b", "c -1", "rm x"]),
+        ("a | b | c # d\nrm x < y", ["a", "b", "c", "rm x"]),
+        ("a | b | c '<<'\n\nrm x > y", ["a", "b", "c <<", "rm x"]),
+        ("a | b | c &> d\nrm x > y", ["a", "b", "c", "rm x"]),
+        ("a | b | c\n> y", ["a", "b", "c"]),
+        ("a | b | c\ncd d && rm x > y", ["a", "b", "c", "cd d", "rm x"]),
+        ("if a | b | c\nrm x > y; then d; fi", ["a", "b", "c", "rm x", "d"]),
+        ("a | b | c\ncat <<E > y\nd\nE\nrm x", ["a", "b", "c", "cat", "rm x"]),
+        ("a | b | c \\\n-1 > y", ["a", "b", "c -1"]),
+    ],
+)
+def test_the_line_after_a_pipeline_is_another_command(line: str, words: list[str]) -> None:
+    assert [" ".join(part.texts) for part in parse(line).parts if part.words] == words
+
+
+@each_row(
     ("line", "last"),
     [
         ("git commit -F - <<'E'\na\nE", "-"),
