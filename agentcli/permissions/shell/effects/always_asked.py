@@ -40,6 +40,7 @@ from agentcli.permissions.shell.syntax.parse import (
     Command,
     Part,
     Piece,
+    assigned_words,
     contents,
     runs,
     told_only,
@@ -118,9 +119,36 @@ def folders_of(parts: Sequence[Part], workspace: Workspace) -> list[Path]:
 
 
 def _names_none(program: str, before: Piece, piece: Piece, workspace: Workspace) -> bool:
-    """Return True for a word that names no file to read, such as a key that ssh only uses."""
+    """Return True for a word that names no file to read, such as a key that ssh only uses.
+
+    A shell's script names none if all its commands are parts of the line, with words that are known.
+    """
     key = program == "ssh" and before.text == "-i" and is_key(piece.text, workspace.home)
-    return key or (program == "gh" and before.text in ("-q", "--jq"))
+    return (
+        key
+        or (program == "gh" and before.text in ("-q", "--jq"))
+        or (_is_script(program, before, piece) and _is_plain(piece.text))
+    )
+
+
+def _is_script(program: str, before: Piece, piece: Piece) -> bool:
+    """Return True for the word with the script of a shell, behind the option for it."""
+    shell = os.path.basename(program) in _SHELLS and _GIVES_SCRIPT.fullmatch(before.text) is not None
+    return shell and piece.known
+
+
+_SHELLS = SHELLS - {"fish", "busybox"}
+_GIVES_SCRIPT = re.compile(r"-[a-z]*c")
+
+
+def _is_plain(script: str) -> bool:
+    """Return True if a script consists of commands with known words, and sets no variable."""
+    parts, whole = contents(script)
+    return whole and not assigned_words(script) and all(map(_all_known, parts))
+
+
+def _all_known(part: Part) -> bool:
+    return all(piece.known and not piece.loose for piece in (*part.words, *part.reads, *part.writes))
 
 
 def _part_protected(
@@ -145,17 +173,19 @@ def _part_protected(
     name = os.path.basename(values[0]) if values else ""
     reads = name in _READING or fits_reading(name, values) or (name == "git" and _only_shows_git(values))
     tries = boxed and not reads and _changes_unknown(part)
-    starts = is_interpreter(name) if boxed else runs_a_file(name)
+    starts = is_interpreter(name) or name == "." if boxed else runs_a_file(name)
     script = next(iter(part.words[1:2]), None) if starts and all(piece.known for piece in part.words[:2]) else None
     runs = script is not None and all(_is_outside(script.text, folder, workspace) for folder in folders)
     targets = [(piece.text, not reads and not (runs and piece is script)) for piece in words]
     targets += [(piece.text, True) for piece in part.writes]
     if entries and not feeds and (why := _entry_protected(values, folders, workspace)):
         return why
+    scripts = [piece.text for before, piece in pairwise(part.words) if boxed and _is_script(values[0], before, piece)]
     for word, write in [*targets, *((piece.text, False) for piece in part.reads)]:
         for candidate in dict.fromkeys((*paths_in(word), *_quoted_in(name, word))):
             for folder in folders:
                 closed = tries and os.path.lexists(folder / os.path.expanduser(candidate))
+                closed = closed or (word in scripts and _is_outside(candidate, folder, workspace))
                 if why := _word_protected(candidate, write and not closed, folder, workspace):
                     return why
     return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 from dataclasses import replace
 from functools import partial
@@ -454,6 +455,27 @@ def test_a_program_may_be_given_the_name_of_a_file_that_the_sandbox_keeps(
     assert found.contained or found.decision == "ask" or found.rule == "read-only"
     bare = decided(command, replace(workspace, sandboxed=False))
     assert bare.decision == "ask" or bare.rule == "read-only"
+
+
+SCRIPTS = (
+    "cat .git/config", "ls .claude && head -2 .claude/settings.json", "grep -rn x .github .claude | head", "git show HEAD:.gitmodules", "sed -n 1,9p AGENTS.md",
+    "cd src; diff ../AGENTS.md x", "sh -c 'wc -l AGENTS.md'",
+)  # fmt: skip
+"""Lines that only read files which are protected from writing."""
+HIDING = (
+    "for f in AGENTS.md; do touch $f; done", "F=AGENTS.md; cp x $F", "F=AGENTS.md tool", "f() { touch $1; }; f AGENTS.md", "cat $(echo .env)",
+    "python3 - <<'E'\nopen('AGENTS.md', 'w')\nE", "trap 'touch AGENTS.md' EXIT", "eval touch AGENTS.md", "cp x .claud?/x", "cat {.env,x}", "cat ~/.ssh/id_rsa",
+)  # fmt: skip
+"""Scripts whose commands alone do not tell which files they change or show."""
+
+
+def test_a_script_of_a_shell_is_judged_by_its_commands(workspace: Workspace) -> None:
+    for shell in ("bash -c", "zsh -lc", "/bin/sh -ec"):
+        reads = [line for line in SCRIPTS if decided(f"{shell} {shlex.quote(line)}", workspace).decision != "allow"]
+        changes = (*KEPT["ask"], *HIDING)
+        freed = [line for line in changes if decided(f"{shell} {shlex.quote(line)}", workspace).decision != "ask"]
+        assert (reads, freed) == ([], [])
+    assert decided("fish -c 'cat (echo AGENTS.md)'", workspace).decision == "ask"
 
 
 TOLD = {
