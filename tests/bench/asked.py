@@ -64,6 +64,8 @@ _AWAY = re.compile(r"(?<![\w/.~$}*-])(?:~|\$HOME|\$\{HOME\}|(?:\.\./)*\.\.|/[\w.
 _IN_GIT = re.compile(r"(?:\bcd|\bgit\s+-C)\s+[\"']?((?:~|\$HOME|\$\{HOME\}|/)[\w/.@+-]*)")
 _SKILLS = (".agentcli/skills", ".agents/skills", ".claude/skills")
 """Folders of the home folder in which the program reads skills."""
+_STARTUP = re.compile(r"\.\w*(?:rc|profile|login|env)")
+"""Files that shells and other programs read as they start."""
 _HOME = re.compile(r"(?<![\w/])(?:~|\$HOME|\$\{HOME\})(?:/|\b)")
 
 
@@ -234,7 +236,7 @@ def _make(path: Path, program: bool) -> None:
     """Make a file, or a folder for a name without a suffix."""
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        if "." in path.name.lstrip(".") or program:
+        if "." in path.name.lstrip(".") or program or _STARTUP.fullmatch(path.name):
             path.touch()
         else:
             path.mkdir(exist_ok=True)

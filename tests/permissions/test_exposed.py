@@ -36,6 +36,12 @@ _SECRETS = (
     *("dev/denied/plan.txt", "snap/firefox/key4", "../bob/notes.txt"),
 )
 _PLAIN = {"dev/other/src/a.py": "needle = 1\n", "notes.txt": "my own notes\n", "dev/other/README.md": "needle\n"}
+_SCRIPT = """#!/bin/sh
+echo "needle $1"
+[ "$1" = steal ] && cat ~/.ssh/id_rsa ~/dev/other/server.pem ~/dev/other/.env ~/notes.txt
+[ "$1" = spoil ] && { touch ~/dev/other/made; rm -rf ~/dev/other/src; echo x >> ~/dev/other/run.sh; }
+:
+"""
 _EVERYTHING = "import os, sys\nfor d, _, fs in os.walk(sys.argv[1]):\n    for f in fs:\n        print(open(os.path.join(d, f), 'rb').read())\n"
 _UNPACK = "import sys, os, zlib\nfor d, _, fs in os.walk(sys.argv[1] + '/.git/objects'):\n    for f in fs:\n        print(zlib.decompress(open(os.path.join(d, f), 'rb').read()))"
 _OBJECTS = _UNPACK.replace(" + '/.git/objects'", "").replace(
@@ -61,6 +67,8 @@ ONLY_AUTO = (
     ("cd ~/dev/other && python3 - <<'E'\nprint(open('src/a.py').read())\nE", "needle = 1"),
     ("cp everything.py /tmp/every.py && python3 /tmp/every.py ~/dev/other/src", "needle = 1"),
     ("cp $(command -v cat) show && ./show ~/notes.txt", "my own notes"),
+    ("bash ~/dev/other/run.sh a && ~/dev/other/run.sh b", "needle a\nneedle b"),
+    ("set -- c; . ~/dev/other/run.sh; timeout 9 ../other/run.sh d", "needle c\nneedle d"),
     ("NOTES=~/notes.txt python3 -c \"import os; print(open(os.environ['NOTES']).read())\"", "my own notes"),
 )
 HOSTILE = (
@@ -105,6 +113,8 @@ HOSTILE_IN_AUTO = (
     "cd ~/dev/other && git log --oneline && python3 -c \"print(open('../lent/.git/config').read())\"",
     "cp $(command -v cat) show && ./show ~/.ssh/id_rsa ~/dev/other/server.pem ~/dev/other/.env",
     "cp everything.py /tmp/every.py && python3 /tmp/every.py ~/dev /tmp",
+    "sh ~/dev/other/run.sh steal; ~/dev/other/run.sh steal; set -- steal && source ~/dev/other/run.sh",
+    "~/dev/other/toward_ssh/id_rsa; bash ~/dev/other/server.pem; . ~/dev/other/.env; . ~/.bash_history; sneaky/id_rsa; . notes_link",
 )
 WRITING = (
     "cd ~/dev/other && python3 -c \"open('made', 'w').write('x')\"",
@@ -118,6 +128,8 @@ WRITING = (
     "cp $(command -v touch) /tmp/make && /tmp/make ~/dev/other/made",
     "tar cf - everything.py | tar xf - -C ~/dev/other",
     "rm -rf ~/dev/other/src; cp everything.py ~/dev/other; mkdir ~/dev/other/made",
+    "bash ~/dev/other/run.sh spoil; set -- spoil; . ~/dev/other/run.sh",
+    "~/dev/other/run.sh spoil",
 )
 """Lines that try to change a folder elsewhere."""
 
@@ -129,6 +141,8 @@ def _laid_out(top: Path) -> Path:
         _write(home / name, f"key: {SECRET}\n")
     for name, text in _PLAIN.items():
         _write(home / name, text)
+    _write(home / "dev/other/run.sh", _SCRIPT)
+    (home / "dev/other/run.sh").chmod(0o755)
     for name in ("clean", "mine", "token"):
         _write(home / "dev" / name / "a.txt", "needle\n")
     for name in ("other", "clean", "token"):
@@ -212,6 +226,36 @@ def test_a_command_reads_what_it_names_outside_the_workspace_without_a_question(
     rows = (*GOOD, *(ONLY_AUTO if mode == "auto" else ()))
     found = [(command, text, ran(command, mode, workspace)) for command, text in rows]
     assert [row for row in found if row[1] not in row[2]] == []
+
+
+def test_the_first_answer_lets_commands_begin_with_what_a_person_runs_at_the_start(top: Path) -> None:
+    workspace = workspace_of(_laid_out(top))
+    startup = top / "home/.bashrc"
+    _write(startup, "GREETING=hello\n")
+    shown = replace(workspace, shown=lambda: (startup,))
+    lines = (
+        "source ~/.bashrc && echo $GREETING",
+        ". ~/.bashrc; echo $GREETING",
+        "bash -lc 'source ~/.bashrc && echo `echo $GREETING`'",
+    )
+    for line in lines:
+        call = ToolCall("c", "bash", {"command": line})
+        asked = explain(call, parse_rules(), "auto", workspace)
+        assert (asked.decision, asked.first_answer("auto")) == ("ask", ((), (f"read({startup})",))), line
+        assert ran(line, "auto", shown) == "hello\n"
+    for line in (
+        "echo x >> ~/.bashrc",
+        "bash -lc 'echo x >> ~/.bashrc'",
+        "source ~/.bashrc; cp everything.py ~/.bashrc",
+    ):
+        assert ran(line, "auto", shown).startswith("asked"), line
+    for line in (
+        "bash -c 'for f in ~/.bashrc; do echo x >> $f; done'",
+        "bash -c 'rm -f ~/.bash*'",
+        "bash -c 'F=~/.bashrc; echo x > $F'",
+    ):
+        ran(line, "auto", shown)
+    assert startup.read_text() == "GREETING=hello\n"
 
 
 def _everything_in(folder: Path) -> list[tuple[str, bytes]]:

@@ -16,6 +16,7 @@ from agentcli.permissions.paths import (
     CommandLimits,
     Workspace,
     below,
+    is_installed,
     judge_path,
     names_inside,
     resolved,
@@ -348,9 +349,20 @@ class CommandLine:
         assert self.workspace is not None
         for part, folders in self._placed:
             words = (piece.text for piece in (*part.words[1:], *part.reads, *part.writes) if piece.known)
-            forms = (form for word in (".", *words) for form in (word, word.partition("=")[2]))
+            program = (
+                piece.text for piece in part.words[:1] if piece.known and self._lies_outside(piece.text, folders)
+            )
+            forms = (form for word in (".", *program, *words) for form in (word, word.partition("=")[2]))
             yield from product((form for form in forms if form and not any(map(str.isspace, form))), folders)
         yield from ((word, self.workspace.cwd) for word in assigned_words(self.text))
+
+    def _lies_outside(self, program: str, folders: Sequence[Path]) -> bool:
+        """Return True if a program is called by its path, and neither in the workspace nor installed for all commands."""
+        assert self.workspace is not None
+        found = [judge_path(program, self.workspace, write=False, cwd=at) for at in folders if "/" in program]
+        return any(
+            one.verdict == "outside" and one.path and not is_installed(one.path, self.workspace) for one in found
+        )
 
     @property
     def links_outside(self) -> bool:

@@ -16,7 +16,6 @@ from agentcli.permissions.git_config import repository
 from agentcli.permissions.paths import (
     Workspace,
     could_name_protected,
-    is_installed,
     is_shown,
     judge_entry,
     judge_path,
@@ -494,10 +493,10 @@ def _name_problem(name: str, folders: Sequence[Path], workspace: Workspace) -> s
         return ""
     # The interpreter of a virtual environment is a link into an installation, which the sandbox shows.
     found = (judge_path(name, workspace, write=False, cwd=folder) for folder in folders)
-    installed = all(one.verdict == "outside" and one.path and is_installed(one.path, workspace) for one in found)
+    shown = all(one.verdict == "outside" and is_shown(one.path, workspace) for one in found)
     return (
         ""
-        if installed or _leads_nowhere(name) or not _outside(name, folders, workspace)
+        if shown or _leads_nowhere(name) or not _outside(name, folders, workspace)
         else f"{name} lies outside the workspace"
     )
 
