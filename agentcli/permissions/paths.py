@@ -17,7 +17,7 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.sanitise import invisible
 from agentcli.core.text.path_pattern import names_wildcard
 from agentcli.core.text.secrets import TEMPLATES
-from agentcli.permissions.git_config import GitFacts, git_facts, work_tree_of
+from agentcli.permissions.git_config import GitFacts, git_facts, linked_repository, work_tree_of
 from agentcli.system import probe
 from agentcli.system.programs import search_path
 from agentcli.system.resolve import follow, spelled
@@ -167,6 +167,17 @@ def repositories(workspace: Workspace) -> tuple[Path, ...]:
     places = (resolved(workspace.cwd), *roots)
     found = dict.fromkeys(top for top in map(work_tree_of, places) if top is not None and probe.is_dir(top / ".git"))
     return tuple(top for top in found if any(map(top.is_relative_to, roots)))
+
+
+def recorded_in(workspace: Workspace) -> tuple[Path, ...]:
+    """Return the folders of the repositories in which git may record, its settings and hooks aside.
+
+    They are the workspace's own, and those outside of which one of its folders is a linked work tree.
+    """
+    own = [top / ".git" for top in repositories(workspace)]
+    roots = workspace.resolved_roots
+    linked = (found for root in roots if (found := linked_repository(root)) is not None and found.name == ".git")
+    return tuple(dict.fromkeys((*own, *(found for found in linked if not below(found, roots)))))
 
 
 Verdict = Literal["free", "outside", "protected", "refused"]

@@ -136,3 +136,27 @@ def test_a_work_tree_that_is_hidden_or_another_repositorys_does_not_join(program
         more=("--allow", "bash(git worktree add *)", "--allow", "bash(git -C ../other worktree add *)"),
     )
     assert statuses(ran) == ["success"] * 2 + ["denied"] * 3, ran.of("tool_result")
+
+
+def test_a_session_in_a_work_tree_commits_to_its_repository_which_stays_closed_to_programs(program: Program) -> None:
+    common, tree = program.work / ".git", program.work.parent / "tree"
+    git(program.work, "worktree", "add", "-q", "-b", "topic", str(tree))
+    names = [f"{common}/{name}" for name in ("x", "config", "refs/heads/y", "worktrees/tree/x")]
+    lines = [f"try: open('{name}', 'a'); print('wrote', '{name}')\nexcept OSError: pass\n" for name in names]
+    (tree / "write.py").write_text("".join(lines))
+    ran = auto(
+        program,
+        "python3 write.py",
+        "git add . && git commit -qm Second && python3 write.py",
+        "git checkout -q -b more && git stash list",
+        "sh -c 'rm .git'",
+        more=("-C", str(tree)),
+    )
+    assert statuses(ran) == ["success"] * 3 + ["denied"], ran.of("tool_result")
+    assert "wrote" not in "".join(outputs(ran))
+    assert git(program.work, "log", "-1", "--format=%s", "more") == "Second"
+    (common / "hooks/pre-commit").touch()
+    assert statuses(auto(program, "git commit --amend -qm Third", more=("-C", str(tree)))) == ["denied"]
+    (common / "hooks/pre-commit").unlink()
+    (common / "worktrees/tree/gitdir").write_text(f"{program.work.parent}/other/.git\n")
+    assert statuses(auto(program, "git commit --amend -qm Third", more=("-C", str(tree)))) == ["denied"]

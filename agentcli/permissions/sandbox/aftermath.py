@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentcli.permissions.git_config import linked_repository
-from agentcli.permissions.paths import Workspace, repositories, resolved
+from agentcli.permissions.paths import Workspace, recorded_in, resolved
 
 if TYPE_CHECKING:
     from agentcli.permissions.sandbox.protected import Found
@@ -82,7 +82,7 @@ class Aftermath:
             remove_mount_point(path, self._since - _CLOCK)
         now = found_in(workspace.resolved_roots)
         cwd = resolved(workspace.cwd)
-        own = {top / ".git" for top in repositories(workspace)}
+        own = set(recorded_in(workspace))
         others = {path for inode, path in now.names.items() if (inode, path.name) not in self._known}
         new = {path for path in others if not _by_git(path, own)}
         for path in sorted(path for path in new if new.isdisjoint(path.parents)):

@@ -19,7 +19,7 @@ from agentcli.permissions.paths import (
     Workspace,
     below,
     impossible,
-    repositories,
+    recorded_in,
     resolved,
 )
 from agentcli.permissions.sandbox.visible import visible
@@ -108,7 +108,7 @@ def box_for(workspace: Workspace, network: bool = False, git: bool = False, stil
 
     roots = tuple(dict.fromkeys(workspace.resolved_roots))
     seen, found = visible(workspace, credentials=git), found_in(roots)
-    own = [top / ".git" for top in repositories(workspace)] if git else []
+    own = recorded_in(workspace) if git else ()
     secrets = tuple(name.path for name in found.private)
     closed = [*(name.path for name in found.protected if name.path not in own), *found.closed]
     closed += [path for path in workspace.started() if probe.is_file(path) and path not in closed]
@@ -117,7 +117,7 @@ def box_for(workspace: Workspace, network: bool = False, git: bool = False, stil
     homes = () if seen.whole else homes_of(workspace, roots)
     return Box(
         resolved(workspace.cwd),
-        () if still else roots,
+        () if still else (*roots, *(each for each in own if not below(each, roots))),
         # Git would consider an empty-looking file changed, and record that.
         (*closed, *(secrets if git else ())),
         tuple(dict.fromkeys((*_private(workspace, roots), *found.sockets, *seen.hidden))),

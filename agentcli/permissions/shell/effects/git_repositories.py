@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from agentcli.permissions.git_config import git_folders, linked_repository, linked_work_trees, work_tree_of
-from agentcli.permissions.paths import Workspace, judge_path, repositories, resolved
+from agentcli.permissions.paths import Workspace, judge_path, recorded_in, repositories, resolved
 from agentcli.permissions.shell.effects.changes import in_tmp, stays_inside
 from agentcli.permissions.shell.effects.private_tmp import seen_text
 from agentcli.permissions.shell.programs.known_programs import word_set
@@ -317,21 +317,24 @@ def _tracking(arguments: Sequence[str], folder: Path) -> str:
         return ""
     if arguments[0] == "branch" and any(re.fullmatch("-[a-zA-Z]*[dD].*|--delete", word) for word in arguments):
         return ""
-    top = next((top for top in (folder, *folder.parents) if probe.is_dir(top / ".git")), None)
-    remotes = top / ".git/refs/remotes" if top is not None else folder
-    if top is None or not (probe.is_dir(remotes) or "refs/remotes/" in _packed(top)):
+    top = work_tree_of(folder)
+    try:
+        common = git_folders(top)[1] if top is not None else folder
+    except (OSError, ValueError):
+        return ""
+    remotes, packed = common / "refs/remotes", _text(common / "packed-refs")
+    if not (probe.is_dir(remotes) or "refs/remotes/" in packed):
         return ""
     operands = [word for word in arguments[1:] if not word.startswith("-")]
     creates = (
         not {"-b", "-B", "-c", "-C", "--create", "--force-create"}.isdisjoint(arguments) or arguments[0] == "branch"
     )
     start = operands[1:2] if creates else operands[:1]
-    packed = _packed(top)
     for word in start:
         if creates and (probe.exists(remotes / word) or f" refs/remotes/{word}\n" in packed or "--track" in arguments):
             return f"git {arguments[0]} sets an upstream in the repository's config"
         local = (
-            any(probe.exists(top / ".git" / kind / word) for kind in (".", "refs/heads", "refs/tags"))
+            any(probe.exists(common / kind / word) for kind in (".", "refs/heads", "refs/tags"))
             or f"/{word}\n" in packed
         )
         if (
@@ -342,13 +345,6 @@ def _tracking(arguments: Sequence[str], folder: Path) -> str:
         ):
             return f"git {arguments[0]} may set an upstream in the repository's config"
     return ""
-
-
-def _packed(top: Path) -> str:
-    try:
-        return (top / ".git/packed-refs").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
 
 
 _COMMIT_HOOKS = word_set("pre-commit prepare-commit-msg commit-msg post-commit")
@@ -384,7 +380,7 @@ def repository_problem(folder: Path, workspace: Workspace, subcommand: str) -> s
         return danger
     if not probe.is_dir(main / ".git/hooks"):
         return "the repository has no folder for hooks, which the sandbox could close"
-    if resolved(main) not in repositories(workspace):
+    if resolved(main) / ".git" not in recorded_in(workspace):
         return (
             "the repository is not the one around the current folder"
             if main == top

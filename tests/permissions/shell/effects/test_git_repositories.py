@@ -289,11 +289,21 @@ def test_git_records_in_a_linked_work_tree_of_a_repository_of_the_workspace(work
     there = work_tree(work)
     assert repository_problem(there, workspace(work), "commit") == ""
     assert repository_problem(there, workspace(work, cwd=there, roots=(there, work)), "commit") == ""
-    assert repository_problem(there, workspace(work, cwd=there, roots=(there,)), "commit") == (
+    assert repository_problem(there, workspace(work, cwd=there, roots=(there,)), "commit") == ""
+    (work / ".git/hooks/pre-commit").touch()
+    for roots in ((there,), (work,)):
+        found = repository_problem(there, workspace(work, cwd=there, roots=roots), "commit")
+        assert found == "git runs the hook pre-commit of the repository"
+    inner = there / "src"
+    inner.mkdir()
+    assert repository_problem(inner, workspace(work, cwd=inner, roots=(inner,)), "commit") == OUTSIDE
+    around = work.parent / "around"
+    around.mkdir()
+    moved = there.rename(around / "wt")
+    (work / ".git/worktrees/wt/gitdir").write_text(f"{moved}/.git\n")
+    assert repository_problem(moved, workspace(work, cwd=around, roots=(around,)), "commit") == (
         f"the repository of this work tree lies outside the workspace: --add-dir {work} brings it in"
     )
-    (work / ".git/hooks/pre-commit").touch()
-    assert repository_problem(there, workspace(work), "commit") == "git runs the hook pre-commit of the repository"
 
 
 def test_a_folder_that_its_repository_does_not_know_as_a_work_tree_is_none(work: Path) -> None:
