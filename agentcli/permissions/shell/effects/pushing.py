@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.git_config import git_folders, linked_repository
-from agentcli.permissions.paths import Workspace, names_protected, resolved
+from agentcli.permissions.paths import Workspace, names_protected, recorded_in, resolved
 from agentcli.permissions.shell.effects.git_repositories import git_placed, hook_problem, repository_problem
 from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.programs.option_grammar import Shape, fit
@@ -68,9 +68,10 @@ def push_of(words: Sequence[str], folders: Sequence[Path], workspace: Workspace)
     if why:
         return Push(why)
     top = next(top for top in (folders[0], *folders[0].parents) if probe.exists(top / ".git"))
-    if found is None and resolved(top) not in workspace.resolved_roots:
+    known = resolved(top) in workspace.resolved_roots or linked_repository(top) in recorded_in(workspace)
+    if found is None and not known:
         return Push("the repository is not a folder of the session, so a program may have made it")
-    git = found or _Git(top, top / ".git", top / ".git")
+    git = found or _Git(top, *git_folders(top))
     push = _pushed(operands, git, workspace)
     if secret := next((path for path in workspace.git(top).secrets if names_protected(path, write=False)), ""):
         return replace(push, why=f"{os.path.relpath(secret, top)} is part of the branch")

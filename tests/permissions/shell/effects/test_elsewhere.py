@@ -501,7 +501,17 @@ def test_a_push_of_a_linked_work_tree_asks_for_what_asks_in_its_repository(linke
     assert decided("git push", linked, Rules()).decision == "ask"
     (common / "worktrees/tree/config.worktree").unlink()
     assert decided("git push", linked, Rules()).decision == "allow"
-    assert decided("git push", replace(linked, added=lambda: (common.parent,)), Rules()).decision == "ask", "writable"
+    main = replace(linked, cwd=common.parent, roots=(common.parent,))
+    inside = common.parent / "inside"
+    both = replace(main, added=lambda: (linked.cwd,))
+    assert decided(f"git -C {linked.cwd} push -u origin own", both, Rules()).decision == "allow"
+    assert decided(f"git -C {linked.cwd} push -u origin feature", both, Rules()).decision == "ask", "it is another's"
+    assert decided(f"git -C {linked.cwd} push", main, Rules()).decision == "ask", "it is no folder of the session"
+    linked.cwd.rename(inside)
+    (common / "worktrees/tree/gitdir").write_text(f"{inside}/.git\n")
+    assert decided("cd inside && git push", main, Rules()).decision == "allow"
+    inside.rename(linked.cwd)
+    assert decided("git push", linked, Rules()).decision == "ask", "it is not where its repository says"
     (common / "worktrees/tree/gitdir").write_text("/elsewhere/.git\n")
     assert decided("git push", linked, Rules()).decision == "ask", "not the work tree of that repository"
 
