@@ -24,6 +24,12 @@ _COMMIT = """
 --allow-empty-message --dry-run --trailer=text --no-gpg-sign --amend --no-edit --fixup=rev --squash=rev -C:rev --reuse-message=rev --reset-author
 """
 _MERGING = "--continue --abort --skip --quit --no-edit --no-commit --signoff"
+_SIDES = "-X:word --strategy-option=word"
+_REBASING = """
+-qifn --quiet --interactive --autosquash --no-autosquash --autostash --no-autostash --onto=rev --onto:rev --keep-base --no-stat --stat
+--force-rebase --no-ff --rebase-merges --update-refs --no-update-refs --reset-author-date --empty=word
+"""
+"""No editor opens: commands without approval have one that changes nothing."""
 RECORDING: dict[str, tuple[Shape, ...]] = {
     "add": (
         Shape("-AuvnNf --all --update --verbose --dry-run --intent-to-add --force --renormalize --chmod=word", "rev*"),
@@ -61,16 +67,17 @@ RECORDING: dict[str, tuple[Shape, ...]] = {
     ),
     "merge": (
         Shape(
-            f"-qn -m:text --message=text --quiet --no-ff --ff --ff-only --squash --stat --no-stat --autostash {_MERGING}",
+            f"-qn -m:text --message=text --quiet --no-ff --ff --ff-only --squash --stat --no-stat --autostash {_MERGING} {_SIDES}",
             "rev*",
         ),
     ),
     "rebase": (
+        Shape(f"{_REBASING} {_SIDES}", "rev rev?"),
+        Shape(f"{_REBASING} {_SIDES} --root", "rev?", needs="--root"),
         Shape("--continue --abort --skip --quit", needs="--continue --abort --skip --quit"),
-        Shape("-q --quiet --autostash --no-autostash --onto=rev --onto:rev --keep-base --no-stat --stat", "rev rev?"),
     ),
-    "cherry-pick": (Shape(f"-nx -m:number --mainline=number --allow-empty {_MERGING}", "rev*"),),
-    "revert": (Shape(f"-n -m:number --mainline=number {_MERGING}", "rev*"),),
+    "cherry-pick": (Shape(f"-nx -m:number --mainline=number --allow-empty {_MERGING} {_SIDES}", "rev*"),),
+    "revert": (Shape(f"-n -m:number --mainline=number {_MERGING} {_SIDES}", "rev*"),),
     "apply": (
         Shape(
             "-qv3R --cached --check --reverse --recount --unidiff-zero --whitespace=word --quiet --verbose -p:number",

@@ -170,4 +170,4 @@ def harmless_assignments(given: Assignments, folders: Sequence[Path], workspace:
 
 
 def _inert(value: str, folders: Sequence[Path], workspace: Workspace) -> bool:
-    return value in ("", "true", "false") or names_nothing(value, folders, workspace)
+    return value in ("", ":", "true", "false") or names_nothing(value, folders, workspace)

@@ -181,6 +181,8 @@ git remote -v && git remote get-url --push origin|git format-patch -1|git archiv
 GIT = """
 git checkout -b docs/x|git checkout main|git switch -c x/y|git merge other --no-edit|git rebase --continue|git stash pop|git reset --soft HEAD~1
 git commit --amend --no-edit|git -C src add .|git cherry-pick abc|git revert --no-edit abc|git -c user.name=x commit -m y
+git rebase -i --autosquash HEAD~3|git rebase -q --autosquash main|GIT_SEQUENCE_EDITOR=: git rebase -i HEAD~2|git rebase -i --autosquash --root
+git rebase -X theirs main|git merge -Xours other|git cherry-pick --strategy-option=theirs abc|git rebase --autosquash --onto main HEAD~1
 """
 
 
@@ -541,6 +543,7 @@ def test_a_hard_reset_runs_if_undo_covers_what_it_replaces(tmp_path: Path) -> No
             "HOME=x git commit -m x", "HOME=src; git commit -m x", "XDG_CONFIG_HOME=x git commit -m x", "GIT_DIR=x git commit -m x",
             "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.hooksPath GIT_CONFIG_VALUE_0=x git commit -m x", "GIT_CONFIG_GLOBAL=x git commit -m x",
             "PATH=src git commit -m x", "PATH=src; git commit -m x", "GIT_EDITOR=make git commit --amend", "GIT_EDITOR=./x git commit --amend",
+            "GIT_SEQUENCE_EDITOR=./x git rebase -i main", "GIT_SEQUENCE_EDITOR='sed -i s/pick/exec/' git rebase -i main", "git rebase -s x main", "git rebase -ix make main",
             "LD_PRELOAD=x git add a", "export GIT_DIR=x; git commit -m x", "git add -A > .git/refs/heads/main", "git commit -m x > .git/config",
             "git commit -m x > ../x", "git commit -m x > AGENTS.md", "git commit -m x &", "if true; then git add -A; make; fi", "git add -A > $X",
             "git() { make; }; git commit -m x", "set -a; git add -A", "set -- x; git add -A", 'git commit -m "$(make)"', "for GIT_DIR in x; do git add -A; done",

@@ -64,8 +64,10 @@ ASKS = {
     "/tmp/../etc is outside the workspace": ("ls /tmp/../etc",),
     "/var/tmp/x is outside the workspace": ("make > /var/tmp/x", "ls /var/tmp/x"),
     "rm of /tmp is destructive": ("rm -rf /tmp",),
-    "git rebase -i changes the repository": ("git rebase -i main",),
-    "git rebase --exec changes the repository": ("git rebase --exec make main",),
+    "git rebase --exec changes the repository": (
+        "git rebase --exec make main",
+        "git rebase --autosquash --exec make main",
+    ),
     "work contains .git, which could not be restored": ("git checkout -- .", "git restore ."),
 }
 
