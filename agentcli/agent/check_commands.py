@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from pathlib import PurePath
 
 from agentcli.agent.claim_words import Kind
+from agentcli.permissions.shell.programs.known_programs import is_interpreter
 
 _SHOWS = frozenset(
     [
@@ -63,6 +65,11 @@ _SHOWS = frozenset(
         "set",
         "unset",
         "xargs",
+        "tar",
+        "zip",
+        "unzip",
+        "rsync",
+        "scp",
         "stat",
         "du",
         "df",
@@ -97,9 +104,9 @@ _SHOWS = frozenset(
         "case",
     ]
 )
-_TEST = r"(?:unit-?)?tests?|specs?|pytest|py\.test|tox|nox|unittest|jest|vitest|mocha|ava|karma|cypress|playwright|rspec|minitest|phpunit|pest|paratest|ctest|nextest|gotestsum|bats|behave|e2e|integration|junit|t"
-_BUILD = r"build(?:s|x)?|compile|bundle|dist|package|assemble|install(?:Debug|Dist)|webpack|vite|tsup|rollup|esbuild|archive|\w*latex(?:mk)?|tectonic|typst|testCompile|compile\w+|assemble\w+"
-_LINT = r"\w*lint(?:er|ing)?|\w*fmt|format|types?-?check|types|tsc|vue-tsc|svelte-check|style|clippy|vet|prettier|biome|ruff|mypy|pyright|basedpyright|flake8|black|isort|staticcheck|shellcheck|ktlint\w*|detekt|rubocop|phpstan|psalm|checkstyle\w*|credo|dialyzer|analyze|goimports|markdownlint\S*"
+_TEST = r"(?:unit-?)?tests?|specs?|pytest|py\.test|tox|nox|unittest|jest|vitest|mocha|ava|karma|cypress|playwright|rspec|minitest|phpunit|pest|paratest|ctest|nextest|gotestsum|bats|behave|e2e|integration|junit|prove|busted|t"
+_BUILD = r"build(?:s|x)?|compile|bundle|dist|package|assemble|install(?:Debug|Dist)|webpack|vite|tsup|rollup|esbuild|archive|\w*latex(?:mk)?|tectonic|typst|g?cc|g\+\+|clang(?:\+\+)?|rustc|javac|kotlinc|swiftc|ghc|hugo|testCompile|compile\w+|assemble\w+"
+_LINT = r"\w*lint(?:er|ing)?|\w*fmt|format|types?-?check|types|tsc|vue-tsc|svelte-check|style|clippy|vet|prettier|biome|ruff|mypy|pyright|basedpyright|flake8|black|isort|\w+check|clang-tidy|codespell|ktlint\w*|detekt|rubocop|phpstan|psalm|checkstyle\w*|credo|dialyzer|analyze|goimports|markdownlint\S*"
 _ALL = r"checks?|verify|ci|validate|pre-?commit|preflight|quality|qa|lefthook|turbo|nx"
 _KINDS: Sequence[tuple[Kind, str]] = (("tests", _TEST), ("build", _BUILD), ("lint", _LINT), ("checks", _ALL))
 EVERY: frozenset[Kind] = frozenset(("tests", "build", "lint", "checks"))
@@ -181,7 +188,10 @@ _CHECKS_TYPES = re.compile(r"(?:vue-)?tsc|type-?check|check-types")
 _TOOLCHAINS = _TYPE_CHECKERS | {"go", "swift", "dotnet", "node", "git"}
 """Programs that run no task of the project; git does so in its hooks."""
 _FORGES = frozenset(["gh", "glab"])
-_ABOUT_CI = frozenset(["pr", "mr", "run", "ci", "api", "workflow", "pipeline"])
+_ABOUT_CI = frozenset(["pr", "mr", "run", "ci", "workflow", "pipeline"])
+_SHOW_CI = frozenset(["checks", "status", "view", "list", "ls", "watch", "get", "trace"])
+_STATES = re.compile(r"(?i)check|status|conclusion|actions|/runs\b|pipelines|/jobs\b")
+"""What a query names if it asks for results of CI."""
 _CI = re.compile(r"(?i)(?:^|[:/_.\-])ci(?:$|[:/_.\-])")
 _NO_RUN = re.compile(r"^(?:--help|-h|--version|-V|--collect-only|--co|--list|--listTests|--list-tests|--dry-run|--showConfig)$")  # fmt: skip
 
@@ -191,7 +201,7 @@ def kinds_of(words: Sequence[str]) -> frozenset[Kind]:
     program = PurePath(words[0]).name if words else ""
     if asks_ci(words):
         return EVERY | {"ci"}
-    if program in _SHOWS and not any(map(_NO_RUN.match, words)):
+    if only_shows(words) and not any(map(_NO_RUN.match, words)):
         return frozenset()
     found = _widened(named_kinds(words), program, words)
     return found | {"ci"} if found == EVERY and any(map(_CI.search, words)) else found
@@ -199,7 +209,12 @@ def kinds_of(words: Sequence[str]) -> frozenset[Kind]:
 
 def asks_ci(words: Sequence[str]) -> bool:
     """Return True for a command that may show results of CI: in its output, and rarely by its exit code."""
-    return bool(words) and PurePath(words[0]).name in _FORGES and not _ABOUT_CI.isdisjoint(words[1:3])
+    if not words or PurePath(words[0]).name not in _FORGES:
+        return False
+    query = "api" in words[1:3] or ("--json" in words and not {"run", "checks"} & set(words[1:4]))
+    if query:
+        return any(map(_STATES.search, words[2:]))
+    return not (_ABOUT_CI.isdisjoint(words[1:3]) or _SHOW_CI.isdisjoint(words[2:4]))
 
 
 def awaits_ci(words: Sequence[str]) -> bool:
@@ -209,10 +224,12 @@ def awaits_ci(words: Sequence[str]) -> bool:
 
 def named_kinds(words: Sequence[str]) -> frozenset[Kind]:
     """Return the kinds of checks that a command names, except those that it only runs as a step."""
-    if not words or PurePath(words[0]).name in _SHOWS or any(map(_NO_RUN.match, words)):
+    if only_shows(words) or any(map(_NO_RUN.match, words)):
         return frozenset()
     program = PurePath(words[0]).name
-    operands = [word for word in words[1:] if not word.startswith("-")]
+    operands = [word for word in words[1:] if not word.startswith("-") or (program, word) == ("node", "--test")]
+    if program in _MAKES and _makes_all(words):
+        return frozenset({"build"})
     if (
         program in PACKAGE_MANAGERS
         and operands
@@ -225,6 +242,7 @@ def named_kinds(words: Sequence[str]) -> frozenset[Kind]:
         return own
     if program in _TYPE_CHECKERS and operands and operands[0] == "check":
         return frozenset({"lint", "build"})
+    operands = [word for at, word in enumerate(operands) if not _is_data(word, [program, *operands[:at]])]
     inner = {kind for word in operands for kind in _named(_script(word))}
     found = frozenset(inner | own)
     if found & {"lint", "build"} and "tests" in found:
@@ -233,6 +251,26 @@ def named_kinds(words: Sequence[str]) -> frozenset[Kind]:
         separate = any(re.search(r"(?i)(?:^|[:_-])tests?(?:$|[:_-])", word) and "/" not in word for word in operands)
         found = found if separate else first
     return found or (frozenset({"lint"}) if "--check" in words else found)
+
+
+def _is_data(word: str, before: Sequence[str]) -> bool:
+    """Return True for an operand that names no task: code, or a file that no interpreter before it runs."""
+    path = PurePath(word)
+    of_file = path.suffix and ("/" in word or language_of(word)) and not word.startswith("./")
+    return len(word.split()) > 1 or bool(of_file and not any(map(is_interpreter, before)))
+
+
+_MAKES = frozenset(["make", "gmake", "ninja"])
+
+
+def _makes_all(words: Sequence[str]) -> bool:
+    """Return True if a command names no target of make, or `all`."""
+    named = (
+        word
+        for before, word in pairwise(words)
+        if not word.startswith("-") and "=" not in word and not word.isdigit() and not re.fullmatch(r"-[CfIo]", before)
+    )
+    return set(named) <= {"all"}
 
 
 _LANGUAGES = {
@@ -298,7 +336,7 @@ def programs_of_others(language: str) -> re.Pattern[str]:
 
 def _widened(kinds: frozenset[Kind], program: str, words: Sequence[str]) -> frozenset[Kind]:
     if "checks" in kinds:
-        return EVERY
+        return EVERY if any(_checks_all(_script(word)) for word in words) else frozenset({"checks"})
     more: set[Kind] = set(kinds)
     if kinds:
         more.add("checks")
@@ -311,6 +349,14 @@ def _widened(kinds: frozenset[Kind], program: str, words: Sequence[str]) -> froz
     return frozenset(more)
 
 
+_WHOLLY = re.compile(rf"(?:.*[/@])?(?:(?:{_ALL}|run|all|full|local|code|quick|fast|dev|pre|push|commit)[:_.\-\d]*)+")
+
+
+def _checks_all(word: str) -> bool:
+    """Return True for a name of a check of everything; `check:docs` and `validate-schema` check a part."""
+    return "checks" in _named(word) and _WHOLLY.fullmatch(word.lower()) is not None
+
+
 def _script(word: str) -> str:
     """Return the name by which a word may refer to a check: a script without its folder and extension."""
     path = PurePath(word)
@@ -321,7 +367,7 @@ def _script(word: str) -> str:
 def _named(word: str) -> frozenset[Kind]:
     found = set[Kind]()
     for kind, names in _KINDS:
-        if re.search(rf"(?i)(?:^|[:/_.\-@])(?:{names})(?:$|[:/_.\-@\d])", word) and word != ".":
+        if re.search(rf"(?i)(?:^|[:/_.\-@+])(?:{names})(?:$|[:/_.\-@\d])", word) and word != ".":
             found.add(kind)
     if len(found) > 1:
         found.discard("checks")  # check-types, test:ci
@@ -331,5 +377,5 @@ def _named(word: str) -> frozenset[Kind]:
 
 
 def only_shows(words: Sequence[str]) -> bool:
-    """Return True for a command that only shows, copies or moves something."""
-    return not words or PurePath(words[0]).name in _SHOWS
+    """Return True for a command that only shows, copies or moves something; a file called `test` is a script."""
+    return not words or (PurePath(words[0]).name in _SHOWS and not words[0].endswith("/test"))

@@ -79,9 +79,11 @@ class Ledger:
     edited: str
     """The file of that edit."""
     touched: str
-    """The last edited file that no check reads, unless it is a text; such as a setting."""
+    """The file edited after every run, though no check reads it; such as a setting, but no text."""
     ran: bool
-    """True if anything was run or examined since."""
+    """True if anything was run since and did not fail, or was examined."""
+    failed: str
+    """The first command that failed since; empty if none did."""
     tests: int | None = None
     """Tests that the runs count at most, with skipped ones; None if any of the successful ones shows no number."""
 
@@ -91,12 +93,12 @@ def ledger(steps: Iterable[Step]) -> Ledger:
     proofs: dict[Kind, Proof] = {}
     checkers: dict[str, Proof] = {}
     counted: dict[str, int | None] = {}
-    edited, touched, ran = "", "", False
+    edited, touched, ran, failed = "", "", False, ""
     steps = _lasting(list(steps))
     documents = _documents([step.edited for step in steps if step.edited])
     for step in steps[_begin(steps, documents) :]:
         if step.edited and _matters(step.edited) and not _is_document(step.edited, documents):
-            edited, ran = step.edited, ran and step.comments_only
+            edited, ran, failed = step.edited, ran and step.comments_only, ""
             proofs, checkers = dict(_kept(proofs, step)), dict(_kept(checkers, step))
             counted = counted if "tests" in proofs else {}
             continue
@@ -104,7 +106,11 @@ def ledger(steps: Iterable[Step]) -> Ledger:
             touched = step.edited
         if not step.ran:
             continue
-        ran = ran or (not step.edited and _reports(step))
+        if not step.edited and _reports(step):
+            if step.exit and not shows(step.command):
+                failed = failed or step.command
+            else:
+                ran, touched = True, ""
         if step.told:
             told = _told(step.output)
             proofs |= told
@@ -126,7 +132,8 @@ def ledger(steps: Iterable[Step]) -> Ledger:
                 if proof.passed is not False or (retracts and task(kind) not in names):
                     checkers |= dict.fromkeys(names, proof)
     known = [number for number in counted.values() if number is not None]
-    return Ledger(proofs, checkers, edited, touched, ran, (sum(known) or None) if len(known) == len(counted) else None)
+    tests = (sum(known) or None) if len(known) == len(counted) else None
+    return Ledger(proofs, checkers, edited, touched, ran, failed, tests)
 
 
 def examines(command: str) -> bool:
@@ -278,6 +285,7 @@ def _parts(step: Step) -> Iterator[_Part]:
     for at, (words, after) in enumerate(found):
         away = _is_away(words[-1]) if words[0] == "cd" else away
         edits = "" if away else _edits(words, after)
+        edits = "" if edits and _removes(step.command, edits) else edits
         kinds = EVERY if _by_hook(words, step.output) else kinds_of(words)
         if not kinds:
             if edits:
@@ -435,7 +443,10 @@ def _commands(text: str) -> Iterator[tuple[list[str], str]]:
         if set(token) <= set(";|&()\n") and not set(token) & set("<>"):
             if kept := _started(words):
                 joint = token.strip("()\n") or ";"
-                yield kept, joint if joint in ("&&", "||", "|", "|&", "&") else ";"
+                joint = joint if joint in ("&&", "||", "|", "|&", "&") else ";"
+                *inner, (last, _) = list(_commands(_line_in(kept))) or [(kept, "")]
+                yield from inner
+                yield last, joint
             words = []
         elif token.startswith("#") and not words:
             words.append(":")
@@ -443,6 +454,23 @@ def _commands(text: str) -> Iterator[tuple[list[str], str]]:
             words.append(token)
 
 
+_LINE = re.compile(r"-\w*c|--?(?:run|command)|:::")
+"""An option whose value is a line of commands."""
+
+
+def _line_in(words: Sequence[str]) -> str:
+    """Return the line that a command hands to a shell, here or elsewhere; empty without one."""
+    program = PurePath(words[0]).name
+    if program == "kubectl" and "--" in words:
+        return shlex.join(words[words.index("--") + 1 :])
+    shells = any(PurePath(word).name in _SHELLS for word in words)
+    if only_shows(words) or (is_interpreter(program) and not shells):
+        return ""
+    line = words[-1] if len(words) > 1 and " " in words[-1].strip() else ""
+    return line if program == "ssh" or _LINE.fullmatch(words[-2] if line else "") else ""
+
+
+_SHELLS = frozenset(["sh", "bash", "zsh", "dash", "ksh", "fish"])
 _BEFORE = frozenset(["if", "then", "elif", "else", "while", "until", "do", "time", "sudo", "env", "nohup", "command", "exec", "!", "{", "nice", "stdbuf", "caffeinate", "xvfb-run", "rtk"])  # fmt: skip
 
 
@@ -452,7 +480,9 @@ def _started(words: Sequence[str]) -> list[str]:
     while left:
         if left[0] == "command" and left[1:2] in (["-v"], ["-V"]):
             return ["which", *left[2:]]
-        if left[0] in _BEFORE or re.match(r"\w+=", left[0]):
+        if left[:2] == ["bundle", "exec"]:
+            del left[:2]
+        elif left[0] in _BEFORE or re.match(r"\w+=", left[0]):
             left.pop(0)
         elif left[0] == "timeout":
             left.pop(0)
@@ -492,7 +522,8 @@ _TEST_SUMMARY = re.compile(
 )
 _FAILED = re.compile(
     r"(?m)\b[1-9]\d* (?:tests? |examples? |suites? )?(?:failed|failing|failures?)\b|^\s*[1-9]\d* fail\b|^--- FAIL|^FAIL\b|^FAILED\b|test result: FAILED|^# fail [1-9]|"
-    r"Failures: [1-9]|Errors: [1-9]|BUILD FAILED|BUILD FAILURE|Test Suites: \d+ failed"
+    r"Failures: [1-9]|Errors: [1-9]|BUILD FAILED|BUILD FAILURE|Test Suites: \d+ failed|"
+    r"^(?:g?make(?:\[\d+\])?: \*\*\* |ERROR task failed|error: (?:recipe|script) \S+ (?:failed|exited)|task: Failed to run task|\s*ELIFECYCLE|npm (?:ERR!|error) Lifecycle script|error Command failed)"
 )
 _MAYBE_FAILED = re.compile(r"\b[1-9]\d* errors?\b(?! (?:suppressed|ignored))|✗|✘|✖ [1-9]")
 """Signs of a failure that tests also print about what they test."""

@@ -208,14 +208,21 @@ def _of_checker(name: str, found: Ledger) -> tuple[str, str]:
 
 
 def _of_word(claimed: frozenset[Kind], found: Ledger) -> Receipt:
-    """Judge a message that only claims a fix or a verification: anything that ran since the last edit proves it."""
-    if not (edited := found.edited or ("" if found.ran else found.touched)):
+    """Judge a message that only claims a fix or a verification: what ran since the last edit proves it.
+
+    What fails proves a fix too, such as that of an error's text, and no verification.
+    """
+    ran = found.ran or (bool(found.failed) and "verified" not in claimed)
+    if ran and not found.touched:
+        return Receipt(True, "") if found.edited else NO_RECEIPT
+    if not (edited := ("" if ran else found.edited) or found.touched):
         return NO_RECEIPT
-    if found.ran:
-        return Receipt(True, "")
     word = "it was verified" if "verified" in claimed else "it is fixed"
-    line = f"! Says that {word}; nothing ran since {edited} changed: ask for proof"
-    claim = f"Your message says that {word}; nothing ran since {edited} changed" if "verified" in claimed else ""
+    missing = f"nothing ran since {edited} changed"
+    if found.failed and not ran:
+        missing = f"what ran since {edited} changed ({found.failed[:_LONGEST]}) failed"
+    line = f"! Says that {word}; {missing}: ask for proof"
+    claim = f"Your message says that {word}; {missing}" if "verified" in claimed else ""
     return Receipt(False, line, claim, edited=edited)
 
 
