@@ -28,8 +28,8 @@ _MARKED = rf"(?i)(?:^\W*|[|·,✅✓✔] ?){_RUN}[\W\d]{{0,9}}{_MARK}|`[^`\n]*\b
 """A subject, or a command in backquotes, with a mark in a list or table."""
 _NO_FAILURES = r"(?i)\b(?:0|no|zero|nothing|without(?: any)?|none of (?:the|these|them)?) ?(?:new )*(tests? )*fail(?:ed|s|ures?|ing)?\b"
 _NOTHING_FAILED = r"\b(?:nothing|none)\b(?: [\w'’]+){0,3}? [\w-]*(?:broken?|breaks|fail\w*)\b"
-_BEFORE = r"(?i:\b(?:pre-?existing|existing|unrelated|already (?:fail\w*|broken|red|there|present)|baseline|before (?:my|this|these|the) change\w*)\b)"
-_FAILS = r"(?i:\b(?:fails|still fail|(?<!\bthe )failing)\b)"
+_BEFORE = r"(?i:\b(?:pre-?existing|existing(?=(?: \S+){0,5} (?:fail|error|warning|issue|conflict))|unrelated|already (?:fail\w*|broken|red|there|present)|baseline|before (?:my|this|these|the) change\w*)\b)"
+_FAILS = r"(?i:\b(?:fails|still fail|(?<!\bthe )(?<!\bwere )(?<!\bwas )(?<!\bbeen )failing)\b)"
 """A failure at the time of the message."""
 _FAILURES = r"(?i)\b(?:fail\w*|errors?|warnings?|issues?|conflicts?)\b"
 _OTHERS = r"\([^()]*\b(?:pre-?existing|existing|unrelated|already|known|before)\b[^()]*\)"
@@ -39,13 +39,13 @@ _ONE_CHECK = rf"(?i)\bcheck {_THEN}(?:pass(?:ed|es)?|clean|green)\b(?!{OBJECT})|
 _COMMAND = r"`[a-z./][^`\n ]* [^`\n]*` (?:(?:has|have|also|now|both|all|still) )*(?:passed|succeeded|exit(?:s|ed)(?: with)? 0)\b"
 _MENDED = r"\b(?:previously |formerly )?failing (?:[\w`-]+ ){0,2}(?:tests?|specs?|suites?|cases?|jobs?|checks?)\b(?= (?:\w+ ){0,2}(?:pass|succeed|green))|\b(?:previously|formerly|old) failing\b"
 """Tests that failed before."""
-_VERIFIED = r"(?i)(?:I(?:['’]ve| have)? )?(?:also )?(?:verified|validated|tested)(?: (?:in|on|at|with|against|by|via|that|locally|live|both|end)\b|:)"
+_VERIFIED = r"(?i)(?:I(?:['’]ve| have)? )?(?:also )?(?:verified|validated|(?:smoke-)?tested)(?: (?:in|on|at|with|against|by|via|that|locally|live|both|end)\b|:)"
 """A verification whose object follows: a denial in it is a part of what was verified."""
 _NO_WARNINGS = r"(?i)\b(?:no|zero|0) (?:(?:new|more|other|remaining|lint\w*|compiler|type) )*warnings\b"
 _SETTLED = rf"(?i){_NOTHING_FAILED}|{_OTHERS}|\b{NO_ERRORS}\b|\b(?:\d+|no|zero) (?:\w+ )?(?:skipped|ignored|deselected)\b|\bno (?:[\w-]+ ){{0,5}}remain(?:s|ing)?\b|{_MENDED}"
 """What retracts nothing, though it speaks of failures."""
 _CHECKS = rf"(?i)\b(?:all|every|both) (?:[\w-]+ ){{0,3}}(?:checks?|gates?)\b|^(?:checks|gates)\b|\b(?:pre-?(?:commit|push)|git|commit) hooks?\b|\b(?:checks|gates)(?= {_THEN}(?:pass(?:ed)?|clean|green)\b)"
-_CI_IS = r"(?:\bCI(?:/CD)?\b(?: (?:runs?|checks?|builds?|tests?|status|pipelines?|workflows?|jobs?))?|\bGitHub (?:Actions|checks)\b|\b(?i:pipelines?|workflows?|jobs?|(?:PR|remote|status|required) checks|checks (?:on|of|for) (?:the |this )?(?:PR|pull request))\b)"
+_CI_IS = r"(?:(?<!\bfor )\bCI(?:/CD)?\b(?: (?:runs?|checks?|builds?|tests?|status|pipelines?|workflows?|jobs?))?|\bGitHub (?:Actions|checks)\b|\b(?i:pipelines?|workflows?|jobs?|(?:PR|remote|status|required) checks|checks (?:on|of|for) (?:the |this )?(?:PR|pull request))\b)"
 _ON = r"(?: (?:on|for|of) (?:[\w#/.`-]+ ?){1,3}| (?:#?\d+|`[^`\n]*`|\([^()\n]*\)))?"
 """What CI checked."""
 _CI = rf"(?<![:.\-/`]){_CI_IS}(?![/`-]){_ON}(?i:[:,]?(?: (?:is|are|was|has|have|came|went|turned|back|now|all|also|both|again|already|fully|still|been))*)(?:[:—–-]| )+(?i:(?:completed|finished|ended|concluded|with) )*(?i:green|pass(?:ed|es|ing)?|succeeded|success(?:ful(?:ly)?)?|clean)(?={PREDICATE})|{_CI_IS}\W{{1,3}}{_MARK}|{_MARK}\W{{1,3}}{_CI_IS}|\bwith (?:green|passing) {_CI_IS}|\b(?:PR|pull request)\b.{{0,80}}\ball (?:\w+ ){{0,2}}checks (?:\w+ )?(?:green|pass(?:ed|ing)?)\b|\b(?:PR|pull request)(?: #?\d+)?(?: is|['’]s) (?:\w+ )?green\b"
@@ -62,8 +62,12 @@ _ASIDES = (
     r"|\b(?i:fail(?:s|ed|ing)?|red)\b (?:on |at )?(?i:before|without|previously|first)\b[^,;.)]*"
 )
 """How something ran, in parentheses, what Git shows, and what was wrong before."""
-_ALL_GREEN = r"(?i)\W*(?:and |now )?(?:all|everything)(?: is|['’]s|['’]re| are| looks)?(?: now| still)? (?:(green|pass(?:es|ed|ing)?)|clean)\W*"
+_ALL_GREEN = r"(?i)\W*(?:and |now )?(?:all|everything)(?: is|['’]s|['’]re| are| looks)?(?: now| still)? (?:(green|pass(?:es|ed|ing)?)|clean)(?:\W*$|[,;:] )|(?:all )?clean\W*(?:$|[,;:—–] )"
 _RAN = r"(?i)\b(?:re-?)?(?:ran|built|executed)\b"
+_RAN_WELL = (
+    rf"(?i)\b(?:ran|runs|executed|executes) (?:\w+ ){{0,2}}(?:cleanly|successfully|{NO_ERRORS})(?={PREDICATE}|\b)"
+)
+"""A run without a name, with its success."""
 _UNDONE = r"[\s>*+\d.)-]*\[ \]"
 _BY_RUN = rf"\b(?:re-?|double-)?(?:confirm|check)ed\b(?=[^`]{{0,80}}? (?:with|via|using|by running) {SPAN})"
 _LIST_MARKS = r"^(?:[\s>*#\-•|.)(\[\]x✅✓✔☑]|\d+[.)])*"
@@ -127,13 +131,22 @@ def counts_claimed(text: str) -> Iterator[int]:
                     yield int(number[1].replace(",", ""))
 
 
+def commands_claimed(text: str) -> Iterator[str]:
+    """Yield the commands in backquotes that a message says succeeded, if they are checks."""
+    spoken = spoken_in(text)
+    for clause in _clauses(text, spoken):
+        if runs_in(clause) and set(_claimed(clause, runs_in(clause), spoken)) & {"tests", "lint", "build", "checks"}:
+            yield from (span.strip("`$ ") for span in re.findall(SPAN, clause) if runs_in(span))
+
+
 def admitted(text: str) -> frozenset[Kind]:
     """Return the kinds of checks that a message itself reports as failing, now or before the work."""
     parts, found = _patterns("English"), set[Kind]()
     for clause in _clauses(text, ["English"]) if re.search(rf"{_BEFORE}|{_FAILS}", text) else ():
         kinds = runs_in(clause) | _subjects_in(clause)
-        if re.search(_BEFORE, clause) and re.search(_FAILURES, clause):
-            found |= kinds or {"tests", "build", "lint", "checks"}
+        if re.search(_BEFORE, clause) and (failures := re.findall(_FAILURES, clause)):
+            kinds = kinds if any(not word.lower().startswith("warning") for word in failures) else frozenset({"lint"})
+            found |= kinds | {"checks"} if kinds else {"tests", "build", "lint", "checks"}
         elif re.search(_FAILS, clause) and not parts.success.search(clause) and not parts.later.search(clause):
             found |= kinds | {"checks"}
     return frozenset(found)
@@ -195,7 +208,7 @@ def _claimed(clause: str, named: frozenset[Kind], spoken: Sequence[str]) -> Iter
             found.add("checks")
         elif named and english.success.search(said):
             found |= named
-        elif any(re.search(one, said) for one in (_NO_WARNINGS, _ONE_CHECK, _COMMAND)):
+        elif any(re.search(one, said) for one in (_NO_WARNINGS, _ONE_CHECK, _COMMAND, _RAN_WELL)):
             found.add("verified")
     if "English" in spoken and (start := re.match(_VERIFIED, words)) and not _patterns("English").open.search(start[0]):
         found.add("verified")
@@ -224,7 +237,7 @@ def _without_asides(words: str, parts: _Patterns) -> str:
 
 def _of_green(clause: str) -> frozenset[Kind]:
     """Return the kind of checks without a name if all is green, or of any run if all is clean."""
-    about_all = re.fullmatch(_ALL_GREEN, clause)
+    about_all = re.match(_ALL_GREEN, clause)
     return frozenset({"checks" if about_all[1] else "verified"}) if about_all else frozenset()
 
 

@@ -86,6 +86,8 @@ class Ledger:
     """The first command that failed since; empty if none did."""
     tests: int | None = None
     """Tests that the runs count at most, with skipped ones; None if any of the successful ones shows no number."""
+    passed: frozenset[str] = frozenset()
+    """The commands of checks that did not fail."""
 
 
 def ledger(steps: Iterable[Step]) -> Ledger:
@@ -93,6 +95,7 @@ def ledger(steps: Iterable[Step]) -> Ledger:
     proofs: dict[Kind, Proof] = {}
     checkers: dict[str, Proof] = {}
     counted: dict[str, int | None] = {}
+    passed = set[str]()
     edited, touched, ran, failed = "", "", False, ""
     steps = _lasting(list(steps))
     documents = _documents([step.edited for step in steps if step.edited])
@@ -101,6 +104,7 @@ def ledger(steps: Iterable[Step]) -> Ledger:
             edited, ran, failed = step.edited, ran and step.comments_only, ""
             proofs, checkers = dict(_kept(proofs, step)), dict(_kept(checkers, step))
             counted = counted if "tests" in proofs else {}
+            passed = passed if proofs else set()
             continue
         if step.edited and step.ran and not _TEXT.search(step.edited):
             touched = step.edited
@@ -118,7 +122,9 @@ def ledger(steps: Iterable[Step]) -> Ledger:
             continue
         for part in _parts(step):
             if part.edits:
-                edited, proofs, checkers, counted = part.edits, {}, {}, {}
+                edited, proofs, checkers, counted, passed = part.edits, {}, {}, {}, set()
+            if part.passed is not False:
+                passed.add(part.text)
             if "tests" in part.kinds and (part.tests is not None or (part.passed and part.text not in counted)):
                 counted[part.text] = part.tests
             for kind in part.kinds:
@@ -133,7 +139,7 @@ def ledger(steps: Iterable[Step]) -> Ledger:
                     checkers |= dict.fromkeys(names, proof)
     known = [number for number in counted.values() if number is not None]
     tests = (sum(known) or None) if len(known) == len(counted) else None
-    return Ledger(proofs, checkers, edited, touched, ran, failed, tests)
+    return Ledger(proofs, checkers, edited, touched, ran, failed, tests, frozenset(passed))
 
 
 def examines(command: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from agentcli.agent.check_commands import named_kinds, task
 from agentcli.agent.claim_words import NO_RECEIPT, Kind, Receipt
-from agentcli.agent.claims import admitted, checkers_claimed, claims, counts_claimed
+from agentcli.agent.claims import admitted, checkers_claimed, claims, commands_claimed, counts_claimed
 from agentcli.agent.comment_edits import changes_only_comments
 from agentcli.agent.core import SessionCore
 from agentcli.agent.proof import PERSON, Ledger, Proof, Step, ledger
@@ -157,6 +157,7 @@ def judged(text: str, claimed: frozenset[Kind], steps: Sequence[Step]) -> Receip
         return _of_word(claimed, found)
     known, named = admitted(text), checkers_claimed(text)
     at_large = claims(text, named=False) if named else claimed
+    unproven = known and [one for one in commands_claimed(text) if not any(_runs(one, run) for run in found.passed)]
     shown, open_ = list[str](), list[tuple[str, str]]()
     for kind in sorted(claimed - {"verified", "fixed"}):
         proof = found.proofs.get(kind)
@@ -165,7 +166,7 @@ def judged(text: str, claimed: frozenset[Kind], steps: Sequence[Step]) -> Receip
             of_kind = (name for name in sorted(named) if kind in named_kinds([name]))
             own = [run for run in map(found.checkers.get, of_kind) if run is not None]
             proof = next((run for run in own if run.passed), next(iter(own), proof))
-        if proof is not None and (proof.passed or (proof.passed is False and kind in known)):
+        if proof is not None and (proof.passed or (proof.passed is False and kind in known and not unproven)):
             shown.append(_shown(kind, proof, found))
         else:
             open_.append(_missing(kind, proof, found))
@@ -184,6 +185,12 @@ def judged(text: str, claimed: frozenset[Kind], steps: Sequence[Step]) -> Receip
         claim = "".join((f"Your message {said[0].lower()}{said[1:]}.", *more)).removesuffix(".")
         return Receipt(False, f"! {said}: {ask}", claim, edited=found.edited)
     return Receipt(True, " · ".join(dict.fromkeys(shown)))
+
+
+def _runs(claimed: str, ran: str) -> bool:
+    """Return True if a command has all words of the one that a message names, in their order."""
+    words = iter(ran.split())
+    return all(word in words for word in claimed.split())
 
 
 def _unproven(named: Iterable[str], found: Ledger, known: frozenset[Kind]) -> Sequence[str]:
