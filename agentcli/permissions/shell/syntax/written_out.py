@@ -5,6 +5,7 @@ The result is only judged; the line itself runs unchanged.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Container
 from typing import TYPE_CHECKING
@@ -37,6 +38,12 @@ _QUIETLY = re.compile(rf"\A(?:\s*export {_QUIET}[ \t]*(?:;|&&|\n))+")
 _QUIET_ONCE = re.compile(rf"\A\s*(?:env +)?(?:{_QUIET} +)+(?=[a-z])")
 """First settings of a line that only keep programs from paging, colours and prompts, as every command's environment does."""
 _HOME_FIRST = re.compile(r"(\A[ \t]*cd[ \t]+)~(?=[/ \t;&\n])")
+_CD_FIRST = re.compile(
+    r"""[ \t\n]*cd[ \t]+(?:(?P<top>/[\w./+@%,-]*)|[\w.+@%,][\w./+@%,-]*|(?P<q>["'])(?:(?P<quoted>/[\w./+@%, -]*)|[\w.+@%,][\w./+@%, -]*)(?P=q))
+    [ \t]*(?:;(?!;)|\n|(?P<only>&&))""",
+    re.VERBOSE,
+)
+"""A `cd` to a plain path; `top` and `quoted` are absolute ones."""
 _VARIABLE = r"(?P<home>(?:\$HOME|\$\{HOME\})(?=/))"
 _OUTSIDE = re.compile(rf"""\\.|'[^']*'|{_VARIABLE}|(?P<start>(?<![^\s;&|(])~(?=/|\s|\Z))|(?P<quote>")|.""", re.S)
 _QUOTED = re.compile(rf"""\\.|{_VARIABLE}|(?P<start>(?!))|(?P<quote>")|.""", re.S)
@@ -51,12 +58,25 @@ def written_out(text: str, exported: Container[str], home: str, tmp: bool) -> st
     text = listed_first(_QUIET_ONCE.sub("", _QUIETLY.sub("", text)))
     if "~" in text and re.fullmatch(r"/[\w./-]+", home):
         text = _HOME_FIRST.sub(lambda found: f"{found[1]}{home}", text)
-    if "=" in text and (found := _constants(text)) is not None and (tmp or "$(" not in text[: found[0]]):
-        index, named, filled = found
-        kept = "$(" in text[:index] or any(name in exported or re.search(rf"\$\{{?{name}\b", filled) for name in named)
-        text = text[:index] + filled if kept else filled
+    start = _after_cd(text) if "=" in text else 0
+    if "=" in text and (found := _constants(text[start:])) is not None:
+        index, named, filled = start + found[0], found[1], found[2]
+        made = "$(" in text[start:index]
+        if tmp or not made:
+            kept = made or any(name in exported or re.search(rf"\$\{{?{name}\b", filled) for name in named)
+            text = (text[:index] if kept else text[:start]) + filled
     plain, fed = without_here_texts(text) if "<<" in text else (text, ())
     return plain if all(map(_takes_text, fed)) else text
+
+
+def _after_cd(text: str) -> int:
+    """Return where a line continues after a first `cd`, even if that fails; 0 if there is none."""
+    found = _CD_FIRST.match(text)
+    if found is None:
+        return 0
+    top = found["top"] or found["quoted"]
+    works = not found["only"] or (top is not None and os.access(f"{top}/.", os.X_OK))
+    return found.end() if works else 0
 
 
 def with_home(text: str, home: str) -> str:
