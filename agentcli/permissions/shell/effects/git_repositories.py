@@ -14,6 +14,7 @@ from agentcli.permissions.git_config import git_folders, linked_repository, link
 from agentcli.permissions.paths import Workspace, judge_path, recorded_in, repositories, resolved
 from agentcli.permissions.shell.effects.changes import in_tmp, stays_inside
 from agentcli.permissions.shell.effects.private_tmp import seen_text
+from agentcli.permissions.shell.programs.git_table import git_only_names
 from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.programs.option_grammar import Found, Shape, fit
 from agentcli.permissions.shell.syntax.parse import UNKNOWN
@@ -150,7 +151,7 @@ def records_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Wor
         shown = next((found for folder in folders for found in workspace.git(folder).secrets), "")
         if shown:
             return f"git {name} may show {shown}, which is protected"
-    named = name == "rm" and "--cached" in arguments
+    named = git_only_names(words)
     write = replacing or name in ("mv", "rm")
     if not stays_inside(fitting[1], folders, workspace, write=write and not named, named=named):
         return f"git {name} leads outside the workspace"

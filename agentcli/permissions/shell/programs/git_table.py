@@ -236,7 +236,15 @@ def git_names_only(words: Sequence[str]) -> bool:
 
 def git_only_names(words: Sequence[str]) -> bool:
     """Return True if a git command neither shows nor changes what the files that it names contain."""
-    return git_names_only(words) or (tuple(words[:2]) == ("git", "rm") and "--cached" in words)
+    return git_names_only(words) or (tuple(words[:2]) == ("git", "rm") and "--cached" in words) or _unstages(words)
+
+
+def _unstages(words: Sequence[str]) -> bool:
+    """Return True if a git command only takes changes out of the next commit."""
+    options = {word for word in words[2:] if word.startswith("-")} - {"-q", "--quiet", "--"}
+    if tuple(words[:2]) == ("git", "reset"):
+        return options <= {"--mixed"}
+    return tuple(words[:2]) == ("git", "restore") and bool(options) and options <= {"--staged", "-S"}
 
 
 def limits(subcommand: str, found: Found, here: str) -> list[str]:

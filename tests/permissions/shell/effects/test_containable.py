@@ -408,7 +408,7 @@ def test_a_program_that_links_into_an_installation_runs_and_no_other_link_does(i
     [
         *((f"{each}", "allow") for each in (
             "git ls-files .env '.env.*' | sort", "git status --short .env", "git diff --stat -- .env", "git log --oneline -- .env",
-            "git rm --cached .env", "echo .env >> .gitignore", "printf '%s\\n' .env >> .gitignore", "ls -d .env*; echo $?; make | head",
+            "git rm --cached .env", "git reset -q -- .env", "git reset HEAD .claude/x", "git restore --staged .env", "echo .env >> .gitignore", "printf '%s\\n' .env >> .gitignore", "ls -d .env*; echo $?; make | head",
             "for f in .env a; do test -f $f && echo \"$f is there\"; done; make", "[ -f .env ] && make; x=$(date); echo $x",
             "git ls-tree HEAD .env",
         )),
@@ -417,6 +417,8 @@ def test_a_program_that_links_into_an_installation_runs_and_no_other_link_does(i
             "cat $(git ls-files .env)", "f() { ls .env*; }; cat $(f)", "mapfile -t a < <(ls .env*); cat ${a[@]}", "git blame .env",
             "for f in .env; do test -f $f && cat $f; done; make", "for f in .env; do sh -c $f; done", "git log -p -- .env", "git diff .env",
             "git diff --stat -p .env", "git show --stat HEAD:.env", "git status -v .env", "git rm .env", "git rm --cached ../.env", "git add .env",
+            "git reset -p .env", "git reset --hard HEAD .env", "git restore .env", "git restore -SW .env", "git restore --staged --worktree .env",
+            "git restore --staged ~/.ssh/x", "git reset -q .env && cat .env", "git reset --pathspec-from-file=.env",
             "git checkout .env", "echo X=1 > .env", "echo X=1 >> .env.local", "git ls-files ~/.ssh", "cp .env x", "git stash push .env",
             "for f in .env*; do cp $f x; done", "wc -l .env", "git ls-files .env > x; git add .env",
         )),

@@ -138,7 +138,12 @@ def test_a_repository_without_remotes_sets_no_upstream(work: Path) -> None:
         ("git rm -f README.md", "", None),
         ("git rm --cached .env", "", None),
         ("git rm --cached ../x", "git rm leads outside the workspace", None),
-        ("git restore --staged AGENTS.md", "git restore leads outside the workspace", ""),
+        ("git restore --staged AGENTS.md", "", ""),
+        (
+            "git restore -SW AGENTS.md",
+            "git restore leads outside the workspace",
+            "git restore -W changes the repository",
+        ),
         ("git restore --staged README.md", "", ""),
         ("git restore README.md", "", "git restore changes the repository"),
         ("git restore AGENTS.md", "git restore leads outside the workspace", "git restore changes the repository"),
