@@ -42,7 +42,7 @@ class ApprovalRequest:
     prefixes: tuple[str, ...] = ()
     """Wider rules that the choice "prefix" would save, one for each program of the command: `bash(npm run *)`."""
     programs: tuple[str, ...] = ()
-    """Rules about whole programs that the choice "programs" would save: `bash(npm *)`, with any arguments."""
+    """Rules about whole programs that the choice "programs" would save, `bash(npm *)`, or about all changes elsewhere."""
     boxes: str = ""
     """The rule for every command that the sandbox contains, saved with `prefix`. Empty if this call would still ask."""
     folders: tuple[Path, ...] = ()

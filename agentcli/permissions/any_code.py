@@ -233,7 +233,9 @@ class _Judge:
     @property
     def _ends_there(self) -> bool:
         """True if a script for another machine has a command that cannot be taken back."""
-        return any(is_final(run.words) for run in self.line.followed or () if run.within == "ssh")
+        workspace = self.line.workspace
+        there = (run.words for run in self.line.followed or () if run.within == "ssh")
+        return workspace is None or any(is_final(words, workspace) for words in there)
 
     def _by_code(self, run: Run) -> Rule | None:
         pattern = runs_code(run.words)

@@ -72,7 +72,7 @@ class Decision:
     widen: Callable[[], tuple[Path, ...]] = field(default=tuple, compare=False, repr=False)
     """Finds the folders that would answer the question if they were in the workspace."""
     programs: Offers = field(default=tuple, compare=False, repr=False)
-    """Finds rules about whole programs, with any arguments; none if a sandbox contains commands."""
+    """Finds rules about whole programs, with any arguments; in a sandbox, about all changes on a machine or a forge."""
     grants: Offers = field(default=tuple, compare=False, repr=False)
     """Finds rules about hosts, pushes and reading that would answer the question for the session."""
     boxes: Callable[[], str] = field(default=str, compare=False, repr=False)
@@ -113,12 +113,15 @@ def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode
     if nature.unproven and decision.decision != "deny" and not boxed:
         decision = Decision("ask", "deny rules", nature.unproven, unsaved=nature.unproven)
     instead = nature.line.text if nature.left_out and nature.line is not None else ""
+    elsewhere = decision.rule == "mode auto" or (_boxes_all(nature) and only_mode_asks(decision))
     return replace(
         decision, paths=(nature.path,) if nature.path else (), machine=nature.machine, hidden=nature.hidden,
         instead=instead, left_out=nature.left_out, explains=nature.line.explained if nature.line else tuple,
         widen=_widen(call, nature, tools, rules, mode, workspace) if only_mode_asks(decision) else tuple,
         grants=_grants(call, nature, tools, rules, mode, workspace)
-        if decision.rule == "mode auto" or (_boxes_all(nature) and only_mode_asks(decision)) else tuple,
+        if elsewhere else tuple,
+        programs=_changes(call, nature, tools, rules, mode, workspace)
+        if elsewhere and workspace.sandboxed else decision.programs,
     )  # fmt: skip
 
 
@@ -194,6 +197,20 @@ def _grants(
         return found if then is not None and then.decision == "allow" else ()
 
     return grants
+
+
+def _changes(
+    call: ToolCall, nature: CallFacts, tools: Mapping[str, Traits], rules: Rules, mode: Mode, workspace: Workspace
+) -> Offers:
+    """Return the search for the rules about all that commands change elsewhere, if they would answer the question."""
+
+    @cache
+    def changes() -> tuple[str, ...]:
+        found = nature.line.elsewhere.all_changes if nature.line is not None else ()
+        then = decide(call, tools, rules + proposed_rules(found), mode, workspace) if found else None
+        return found if then is not None and then.decision == "allow" else ()
+
+    return changes
 
 
 _READING = ("read(", "grep(", "glob(", "list(")
@@ -292,7 +309,7 @@ def _everything(nature: CallFacts, mode: Mode) -> bool:
     return mode == "yolo" and not nature.harmless
 
 
-_ELSEWHERE = "it only reads, pushes your branch, or adds a name or folder in git"
+_ELSEWHERE = "it only reads, pushes your branch, adds a name or folder in git, or does what a rule allows elsewhere"
 """Reason to run a line outside the sandbox unasked."""
 
 

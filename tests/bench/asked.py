@@ -401,7 +401,7 @@ def _asked(
         added += [folder for folder in folders if folder not in added]
         return f"ADDED {ask.why}"
     boxes = ask.boxes()
-    programs = () if boxes or ask.grants() else ask.programs()
+    programs = () if boxes else ask.programs()
     widest = ask.grants() or ((boxes,) if boxes else ask.prefixes or ((ask.always,) if ask.always else (ask.session,)))
     fresh = proposed_rules(filter(None, programs or widest), whole=bool(programs))
     kept[run.project, mode, here.sandboxed] = rules + Rules(tuple(set(fresh.allow) - set(rules.allow)))

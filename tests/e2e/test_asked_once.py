@@ -66,6 +66,19 @@ def test_a_machine_is_asked_about_once(afar: Program) -> None:
     assert asked == ["box.example.org uptime", "-p 22 me@box.example.org tail -3 /var/log/a.log"]
 
 
+def test_one_answer_allows_all_changes_on_a_machine_but_no_deletion(afar: Program) -> None:
+    lines = [f"ssh box.example.org '{there}'" for there in ("systemctl restart app", "mv a b && ./start", "rm a")]
+    with afar.terminal("-m", script(afar, lines), "--mode", "auto", columns=60) as t:
+        t.until("? keys")
+        t.send("go\r", until="3. Always allow here `ssh box.example.org` with any")
+        t.send("p", until="$ ssh box.example.org 'rm a'")
+        assert "Always allow here" not in "\n".join(t.screen())
+        t.send("n", until="do instead")
+        t.send("\r", until="All done.")
+    asked = (afar.base / "ssh.log").read_text().splitlines()
+    assert asked == ["box.example.org systemctl restart app", "box.example.org mv a b && ./start"]
+
+
 def test_a_container_is_asked_about_once(afar: Program) -> None:
     docker = afar.base / "bin/docker"
     docker.write_text(f'#!/bin/sh\necho "$@" >> {afar.base}/docker.log\n')

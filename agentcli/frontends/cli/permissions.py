@@ -100,19 +100,15 @@ def _rules(policy: WorkspacePolicy) -> Rules:
 
 
 def _print_decision(decision: Decision) -> None:
-    from agentcli.frontends.terminal.dialogs.proposal import wider
-    from agentcli.permissions.rules import parse_rule
-    from agentcli.permissions.shell.effects.whole_programs import meaning
+    from agentcli.frontends.terminal.dialogs.proposal import all_covered, wider
 
     print_styled([(decision.decision, _COLOURS[decision.decision]), (f": {decision.rule}", "")])
     print_styled([(decision.why, "")])
     if decision.always:
         print_styled([("“Always allow … in this project” would save: ", "dim"), (safe_line(decision.always), "")])
     if programs := decision.programs():
-        named = meaning([parse_rule(rule).pattern for rule in programs])
-        print_styled(
-            [(f"“Always allow here {safe_line(named)}” would save: ", "dim"), (safe_line(", ".join(programs)), "")]
-        )
+        choice = f"“Always allow here {all_covered(programs)}” would save: "
+        print_styled([(choice, "dim"), (safe_line(", ".join(programs)), "")])
     if decision.prefixes:
         choice = f"“Always allow {wider(decision.prefixes)}” would save: "
         print_styled([(choice, "dim"), (safe_line(", ".join(decision.prefixes)), "")])

@@ -26,7 +26,9 @@ from agentcli.permissions.rules import (
     NETWORK,
     OWN_PROJECT,
     READING_WITH,
+    RUNNING_AT,
     SANDBOX,
+    WRITING_WITH,
     kind_of_place,
     parse_rule,
 )
@@ -184,12 +186,17 @@ def wider(rules: Sequence[str]) -> str:
 
 
 def always_programs(ask: ApprovalRequest) -> str:
-    """Return the label of the choice that saves rules about whole programs."""
+    """Return the label of the choice that saves rules about whole programs, or about all changes elsewhere."""
+    return f"Always allow here {all_covered(ask.programs)}"
+
+
+def all_covered(rules: Sequence[str]) -> str:
+    """Return what such rules allow, in a person's terms."""
     from agentcli.permissions.shell.effects.whole_programs import meaning  # 10 ms, only for such a question
 
-    read = [covered(rule) for rule in ask.programs if not rule.startswith("bash(")]
-    named = meaning([parse_rule(rule).pattern for rule in ask.programs if rule.startswith("bash(")])
-    return f"Always allow here {'; '.join([*read, safe_line(named)])}"
+    other = [covered(rule) for rule in rules if not rule.startswith("bash(")]
+    named = meaning([parse_rule(rule).pattern for rule in rules if rule.startswith("bash(")])
+    return "; ".join(filter(None, [*other, safe_line(named)]))
 
 
 def added(ask: ApprovalRequest, look: Look) -> str:
@@ -227,10 +234,16 @@ def _place(pattern: str) -> str:
     name = safe_line(pattern.removeprefix(kind))
     if (kind, name) == (IN_CONTAINER, OWN_PROJECT):
         return "using the project's containers"
+    client, _, repository = name.partition("/")
+    if kind == RUNNING_AT:
+        from agentcli.permissions.shell.effects.whole_programs import meaning  # 10 ms, only for such a question
+
+        return f"{meaning([f'ssh {name} *'])}; also copies by `scp` between there and the workspace"
     told = {
         BY_SSH: f"reading {name} by ssh",
         IN_CONTAINER: f"using the container {name}",
         READING_WITH: f"reading with {name}",
+        WRITING_WITH: f"writing and closing pull requests and issues of {repository or 'this repository'} with {client}",
     }
     return told.get(kind, name)
 

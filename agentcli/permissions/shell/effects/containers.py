@@ -103,13 +103,18 @@ _HOST = re.compile(
 """Words with which a command may leave a container that has more rights than others."""
 
 
+def empties_data(text: str) -> bool:
+    """Return True if a command line may empty or remove a database."""
+    return _DATA.search(text) is not None
+
+
 def _loses(text: str) -> str:
     """Return why a command in a container asks each time, such as removing data or showing secrets; else empty."""
     if _HOST.search(text):
         return "it may reach this machine from there"
     if _SECRETS.search(text):
         return "it may show secrets there"
-    if _DATA.search(text):
+    if empties_data(text):
         return "it may remove data there"
     for found in _REMOVED.findall(text):
         words = found.split()

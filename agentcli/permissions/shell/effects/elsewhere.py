@@ -10,8 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass, replace
-from agentcli.permissions.paths import Workspace
-from agentcli.permissions.rules import BY_SSH, IN_CONTAINER, NETWORK, OWN_PROJECT, READING_WITH, exact, kind_of_place
+from agentcli.permissions.paths import Workspace, judge_path
+from agentcli.permissions.rules import (
+    BY_SSH,
+    IN_CONTAINER,
+    NETWORK,
+    OWN_PROJECT,
+    READING_WITH,
+    RUNNING_AT,
+    WRITING_WITH,
+    exact,
+    kind_of_place,
+)
 from agentcli.permissions.shell.effects.containers import in_container
 from agentcli.permissions.shell.effects.git_repositories import adds_worktree, names_itself, removes_worktree
 from agentcli.permissions.shell.effects.network_use import hosts_read
@@ -20,7 +30,14 @@ from agentcli.permissions.shell.effects.pushing import push_of
 from agentcli.permissions.shell.effects.taking import makes_no_links, may_be_made, takes_own
 from agentcli.permissions.shell.programs.administration import BY_NUMBER, ends_listed, name_ended, numbers_ended
 from agentcli.permissions.shell.programs.client_verbs import reads_with
-from agentcli.permissions.shell.programs.forge import COMMENTS, REVIEW_THREADS, files_told, forge_host, writes_forge
+from agentcli.permissions.shell.programs.forge import (
+    COMMENTS,
+    REVIEW_THREADS,
+    files_told,
+    forge_host,
+    repository_written,
+    writes_forge,
+)
 from agentcli.permissions.shell.programs.known_programs import CLIENTS, limited, limited_program, word_set
 from agentcli.permissions.shell.programs.services import reads_here
 from agentcli.permissions.shell.syntax.file_names import meanings
@@ -55,6 +72,14 @@ class Elsewhere:
     """Branches that it pushes and that do not exist: without an earlier command that makes one, it pushes nothing."""
     takes: bool = False
     """True if it takes a file of the workspace elsewhere. No command before it may have put a link in its place."""
+
+    changes: tuple[str, ...] = ()
+    """Names, as rules about the network write them, of all that such commands may change there."""
+
+    @property
+    def all_changes(self) -> tuple[str, ...]:
+        """The rules about all that its commands may change elsewhere, and about the places that they only read."""
+        return tuple(f"{NETWORK}({name})" for name in (*self.hosts, *self.changes)) if self.changes else ()
 
     @property
     def runs(self) -> bool:
@@ -95,6 +120,7 @@ def together(found: Sequence[Elsewhere]) -> Elsewhere:
         any(one.switched for one in found),
         tuple(dict.fromkeys(name for one in found for name in one.fresh)),
         any(one.takes for one in found),
+        tuple(dict.fromkeys(name for one in found for name in one.changes)),
     )
 
 
@@ -189,11 +215,15 @@ def _action(command: Command, folders: tuple[Path, ...], workspace: Workspace, r
     if name in ("kill", "pkill", "killall"):
         return _ending(command.words, workspace)
     visited = _visit(command, folders, workspace)
+    machine = _machine_changed(command, folders, workspace)
+    if machine and workspace.allows_host(machine):
+        return Elsewhere(acts=True, takes=name == "scp")
     if visited is None:
-        return None
+        return Elsewhere(True, f"{name} uses the network", changes=(machine,)) if machine else None
     if visited.why or not visited.host:
         changes = f" and may change {_told(visited.host)}" if visited.host else ""
-        return Elsewhere(True, f"{name} uses the network{changes}: {visited.why}")
+        why = f"{name} uses the network{changes}: {visited.why}"
+        return Elsewhere(True, why, changes=(machine,) if machine else ())
     if workspace.allows_host(visited.host):
         return Elsewhere(acts=True, takes=visited.takes)
     return Elsewhere(True, f"{name} {_acts_in(visited.host)}", hosts=(visited.host,), takes=visited.takes)
@@ -211,6 +241,22 @@ def _visit(command: Command, folders: tuple[Path, ...], workspace: Workspace) ->
         return in_container(command.words, folders, workspace)
     by_ssh = command.words[0] in ("ssh", "scp") and found.host
     return replace(found, host=f"{BY_SSH}{found.host}") if by_ssh else found
+
+
+def _machine_changed(command: Command, folders: tuple[Path, ...], workspace: Workspace) -> str:
+    """Return the machine on which `ssh` runs any command, or with which `scp` copies, as rules name it.
+
+    Return an empty text for any other command, and for one that deletes or ends something there.
+    """
+    from agentcli.permissions.shell.effects.whole_programs import whole_program_of  # 10 ms, only for such a question
+
+    if command.words[0] not in ("ssh", "scp") or command.joint == "|":
+        return ""
+    here = [word for word in command.words[1:] if command.words[0] == "scp" and ":" not in word]
+    if any(judge_path(word, workspace, write=False, cwd=at).verdict != "free" for word in here for at in folders):
+        return ""
+    found = whole_program_of(command.words, folders, workspace)
+    return f"{RUNNING_AT}{found.pattern.split(' ')[1]}" if found is not None else ""
 
 
 def _acts_in(host: str) -> str:
@@ -258,11 +304,13 @@ def _forge(command: Command, folders: tuple[Path, ...], workspace: Workspace, re
     if not own or any(workspace.git(folder).danger for folder in folders):
         return None
     takes = bool(files_told(command.words))
-    if workspace.approves(pattern):
+    repository = repository_written(command.words)
+    written = f"{WRITING_WITH}gh{'/' * bool(repository)}{repository}" if repository is not None else ""
+    if workspace.approves(pattern) or (written and workspace.allows_host(written)):
         return Elsewhere(acts=True, takes=takes)
     told = " ".join(command.words[:3]) if pattern in (REVIEW_THREADS, COMMENTS) else pattern.removesuffix(" *")
     why = f"gh uses the network: {told} is visible to others"
-    return Elsewhere(True, why, pushes=(pattern,), takes=takes)
+    return Elsewhere(True, why, pushes=(pattern,), takes=takes, changes=(written,) if written else ())
 
 
 def _push(command: Command, folders: tuple[Path, ...], workspace: Workspace) -> Elsewhere | None:

@@ -52,7 +52,9 @@ def makes_no_links(words: Sequence[str]) -> bool:
     if (name, *arguments[:1]) in (("docker", "cp"), ("podman", "cp")):
         return ":" in arguments[-1]  # out of a container, it may copy a link
     fetches = not {"api", "checkout", "clone", "download"}.isdisjoint(arguments)
-    return (name, *arguments[:1]) in (("git", "push"), ("git", "fetch")) or (name == "gh" and not fetches)
+    return (
+        (name, *arguments[:1]) in (("git", "push"), ("git", "fetch")) or name == "ssh" or (name == "gh" and not fetches)
+    )
 
 
 def line_makes_no_links(text: str) -> bool:

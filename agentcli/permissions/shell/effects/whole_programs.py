@@ -20,6 +20,7 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.paths import UndoCover, Workspace, judge_path
 from agentcli.permissions.shell.effects.changes import CHANGING, changes_inside, loss, matches
 from agentcli.permissions.shell.effects.consequences import named_consequence
+from agentcli.permissions.shell.effects.containers import empties_data
 from agentcli.permissions.shell.effects.git_repositories import git_placed, replaces_files
 from agentcli.permissions.shell.effects.other_machine import SETTING, machine, secret_there, visit
 from agentcli.permissions.shell.effects.prefixes import interpreter_of, runs_code
@@ -42,7 +43,7 @@ from agentcli.permissions.shell.programs.known_programs import (
 )
 from agentcli.permissions.shell.programs.option_grammar import Shape, fit
 from agentcli.permissions.shell.programs.readers import READERS
-from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, contents
+from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, contents, runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,15 +221,22 @@ def _on_machine(words: Sequence[str], folders: Sequence[Path], workspace: Worksp
     parts, whole = contents(there.text)
     hidden = any(not piece.known for part in parts for piece in part.words[:1])
     fed = re.fullmatch(r"(?:ba|z)?sh(?: -[ls]+)*", there.text)
-    if not (whole or fed) or hidden or any(is_final(part.texts) for part in parts):
+    started = [words for part in parts for words in (part.texts, *runs(part))]
+    if not (whole or fed) or hidden or any(is_final(words, workspace) for words in started):
+        return None
+    if empties_data(there.text):
         return None
     return Whole(f"ssh {there.host} *", exact=True)
 
 
-def is_final(words: Sequence[str]) -> bool:
+def is_final(words: Sequence[str], workspace: Workspace) -> bool:
     """Return True for a command of which nothing can be taken back on another machine, or whose name is unknown."""
-    why = named_consequence(words, ())
-    return UNKNOWN in "".join(words[:1]) or any(end in why for end in _FINAL)
+    name = os.path.basename("".join(words[:1]))
+    why = f"{named_consequence(words, ())}; {administers(name, words[1:], workspace)}"
+    verbs = [word for word in words[1:] if not word.startswith("-")][:2]
+    removes = name in _ENGINES | _SERVICES and any(map(_REMOVING.fullmatch, verbs))
+    stops = name == "systemctl" and not _STOPPING.isdisjoint(words)
+    return removes or stops or UNKNOWN in name or any(end in why for end in _FINAL)
 
 
 def _copied(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Whole | None:
@@ -265,8 +273,19 @@ def _is_sendable(path: str, folders: Sequence[Path], workspace: Workspace) -> bo
 
 
 _AWAY = re.compile(r"((?:[\w.-]+@)?[\w.-]+):([^:]*)")
-_FINAL = ("deletes", "discards", "another user", "ends processes", "permissions", "the remote")
+_FINAL = (
+    "deletes",
+    "discards",
+    "another user",
+    "ends processes",
+    "permissions",
+    "the remote",
+    "root's powers",
+    "removes",
+)
 """Consequences of which nothing can be taken back on another machine."""
+_STOPPING = word_set("poweroff reboot halt kexec suspend hibernate rescue emergency isolate mask")
+"""Commands to systemd after which the machine may not answer."""
 
 
 def _service(words: Sequence[str]) -> Whole | None:

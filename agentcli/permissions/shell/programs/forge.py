@@ -121,6 +121,20 @@ def _remarked(found: Found) -> str:
     return f"gh api {thread} *" if thread and any(kind == "said" for kind, _ in found) else ""
 
 
+def repository_written(words: Sequence[str]) -> str | None:
+    """Return the repository whose pull requests and issues a command of `gh` writes, empty for that of the folder.
+
+    Return None for any other command, and for a call that names none.
+    """
+    fitting = fit(_WRITING, list(words[1:])) if writes_forge(words) else ""
+    if isinstance(fitting, str) or tuple(words[1:3]) == ("api", "graphql"):
+        return None
+    named = {value for kind, value in fitting[1] if kind == "repo"}
+    threads = (value.lstrip("/").split("/")[1:3] for kind, value in fitting[1] if kind == "thread")
+    named |= {"/".join(parts) for parts in threads} - {"{owner}/{repo}"}
+    return None if len(named) > 1 else "".join(named).lower()
+
+
 def files_told(words: Sequence[str]) -> tuple[str, ...]:
     """Return the files whose text a writing command of `gh` publishes; `-` is its input."""
     fitting = fit(_WRITING, list(words[1:]))

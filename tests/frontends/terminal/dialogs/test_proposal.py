@@ -167,6 +167,14 @@ def test_only_choices_that_can_be_chosen_are_listed() -> None:
         "`make` with any arguments and code (whatever you can do)"
     )
     assert "prefix" not in answers(replace(whole, programs=whole.prefixes), None)
+    changes = replace(COMMAND, programs=("network(running:box.example.org)", "network(writing:gh/me/it)"))
+    assert labels(changes)[1] == (
+        "Always allow here `ssh box.example.org` with any command there (whatever you can do), but not what deletes or "
+        "ends something by name; also copies by `scp` between there and the workspace; "
+        "writing and closing pull requests and issues of me/it with gh"
+    )
+    own = replace(COMMAND, programs=("network(writing:gh)",))
+    assert labels(own)[1] == "Always allow here writing and closing pull requests and issues of this repository with gh"
     server = replace(OTHER, always="mcp__time__now", prefixes=("mcp__time__*",))
     assert "Always allow every tool of the server time in this project" in labels(server)
     boxed = replace(COMMAND, session="bash(x)", prefixes=("sandbox(python3 *)", "sandbox(git stash *)"))
