@@ -7,6 +7,8 @@ and so for mode ask, with a sandbox and without one (bare). A first answer is wh
 the session if the question offers that; else it allows once. It ends with the session. As in a live session, a host behind the proxy is asked about
 once a session. The branch is the recorded one, or the one to which a command switched. A folder elsewhere in which commands call git is a repository on its main branch.
 A command that runs, fails in the sandbox and only then asks is not counted.
+A folder is a linked work tree only if its name has the form that agents give one, or if a command recorded in the project added it:
+before the session, or by the command of the session itself, after which it is the session's own.
 Reasons are printed of the tuning half only, so that the other stays unseen.
 """
 
@@ -20,19 +22,25 @@ import shutil
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
+from itertools import pairwise
 from pathlib import Path
 
 from agentcli.core.message import ToolCall
 from agentcli.permissions.decide import Decision, decide
+from agentcli.permissions.exposed import may_join
+from agentcli.permissions.git_config import git_folders, work_tree_of
 from agentcli.permissions.network.hosts import Hosts, hosts_in
-from agentcli.permissions.paths import UndoCover, Workspace
+from agentcli.permissions.paths import UndoCover, Workspace, judge_path
 from agentcli.permissions.rules import Rules, paths_shown, proposed_rules
 from agentcli.permissions.sandbox.visible import visible
+from agentcli.permissions.shell.effects.git_repositories import git_placed, work_trees
+from agentcli.permissions.shell.effects.private_tmp import seen_text
 from agentcli.permissions.shell.programs.known_programs import uses_network
-from agentcli.permissions.shell.syntax.parse import contents, runs
+from agentcli.permissions.shell.syntax.flow import runs_of
+from agentcli.permissions.shell.syntax.parse import UNKNOWN, contents, runs
 from agentcli.tools.registry import TRAITS
 from tests.bench.transcripts import Half, Recorded, Transcript, transcripts
 
@@ -166,25 +174,30 @@ def place_of(top: Path, session: Transcript) -> Place:
     return Place(top, session.folder, home[0].rstrip("/") if home else "")
 
 
-def workspace_in(place: Place, session: Transcript) -> Workspace:
+def workspace_in(place: Place, session: Transcript, trees: Sequence[Tree] = ()) -> Workspace:
     """Make a workspace in which the session could have happened: a repository and a home with the files that it names."""
     work, home = place.work, place.home_here
     for folder in (home, place.top / "tmp"):
         folder.mkdir(parents=True, exist_ok=True)
-    _repository(work, "main")
-    named = [path.removeprefix(session.folder + "/") for path in session.files if path.startswith(session.folder + "/")]
-    for recorded in session.commands:
-        named += _PATH.findall(recorded.command.replace(session.folder + "/", ""))
-    programs = dict.fromkeys(_programs(session))
-    for name in dict.fromkeys((*named, *programs)):
-        if len(name) < 200 and ".." not in name and not name.startswith((".git/", "/")):
-            _make(work / name, name in programs)
-    for folder in _repositories(place, session):
+    if (main := main_of(place)) is not None:
+        _link(work, main, place)
+    else:
+        _repository(work, "main")
+    _check_out(work, session)
+    own = [tree.folder for tree in trees if tree.session == session.session]
+
+    def there(paths: Iterable[Path]) -> Iterator[Path]:
+        return (path for path in paths if not any(map(path.is_relative_to, own)))
+
+    for folder in there(_repositories(place, session)):
         with suppress(OSError):
             _repository(folder, "main")
-    for path in _outside(place, session):
+    for tree in trees:
+        if tree.session != session.session and tree.folder not in own:
+            _link(tree.folder, tree.repository, place)
+    for path in there(_outside(place, session)):
         _make(path, False)
-    entered = (Path(place.here(folder)) for folder in session.entered)
+    entered = there(Path(place.here(folder)) for folder in session.entered)
     roots = tuple(
         dict.fromkeys((work, *(folder for folder in entered if folder.is_relative_to(home) and folder != home)))
     )
@@ -209,6 +222,72 @@ def workspace_in(place: Place, session: Transcript) -> Workspace:
     )
     seen = visible(made).personal
     return replace(made, installed=lambda: seen)
+
+
+def main_of(place: Place) -> Path | None:
+    """Return where the repository of a session's folder is if the folder is a work tree by its name."""
+    project = project_of(place.folder)
+    if project == place.folder:
+        return None
+    known = Path(place.here(project))
+    # Of these forms only the name of the repository is known.
+    return known if place.work.is_relative_to(known) and "/.herdr/" not in project else place.home_here / known.name
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A work tree that a recorded command adds, in the folders of this machine."""
+
+    session: str
+    command: str
+    folder: Path
+    repository: Path
+    """The folder in which git was called."""
+
+
+def trees_of(place: Place, session: Transcript) -> Iterator[Tree]:
+    """Yield the work trees that a session's commands add."""
+    for recorded in session.commands:
+        if "worktree" not in recorded.command:
+            continue
+        here = Workspace(place.work, home=place.home_here, tmp=place.top / "tmp", env={})
+        command, here = placed(recorded, place, here)
+        for run in runs_of(seen_text(command, here), here) or ():
+            git = git_placed(run.words, run.folders) if run.words[:1] == ("git",) else None
+            if git is None or git[0][1:3] != ("worktree", "add"):
+                continue
+            valued = ("-b", "-B", "--reason")
+            words = [word for before, word in pairwise(git[0][2:]) if word[:1] != "-" and before not in valued]
+            for folder in git[1] if words and UNKNOWN not in words[0] else ():
+                tree, repository = (Path(os.path.normpath(folder / name)) for name in (words[0], "."))
+                yield Tree(session.session, recorded.command, tree, repository)
+
+
+def _link(tree: Path, repository: Path, place: Place) -> None:
+    """Make a linked work tree of the repository around a folder."""
+    main = work_tree_of(repository) or repository
+    with suppress(OSError, ValueError):
+        if not (main / ".git").exists():
+            _repository(main, "main")
+        common = git_folders(main)[1]
+        state = common / "worktrees" / f"{tree.name}-{len([*common.glob('worktrees/*')])}"
+        for folder in (tree, state):
+            folder.mkdir(parents=True, exist_ok=True)
+        named = re.sub(rf"^{re.escape(str(place.top / 'tmp'))}/", "/tmp/", f"{tree}/.git")
+        for name, text in (("HEAD", f"ref: refs/heads/{tree.name}"), ("commondir", "../.."), ("gitdir", named)):
+            (state / name).write_text(f"{text}\n")
+        (tree / ".git").write_text(f"gitdir: {state}\n")
+
+
+def _check_out(top: Path, session: Transcript) -> None:
+    """Make the files that a session names in its folder."""
+    named = [path.removeprefix(session.folder + "/") for path in session.files if path.startswith(session.folder + "/")]
+    for recorded in session.commands:
+        named += _PATH.findall(recorded.command.replace(session.folder + "/", ""))
+    programs = dict.fromkeys(_programs(session))
+    for name in dict.fromkeys((*named, *programs)):
+        if len(name) < 200 and ".." not in name and not name.startswith((".git/", "/")):
+            _make(top / name, name in programs)
 
 
 def _repository(top: Path, branch: str) -> None:
@@ -273,7 +352,7 @@ def placed(recorded: Recorded, place: Place, workspace: Workspace) -> tuple[str,
     folder, command = (
         _TEMPORARY.sub("/tmp", place.here(text)) for text in (recorded.folder.rstrip("/"), recorded.command)
     )
-    if not any(Path(folder).is_relative_to(root) for root in workspace.roots):
+    if not any(Path(folder).is_relative_to(root) for root in (*workspace.roots, *workspace.added())):
         return f"cd {folder} && {command}", workspace
     here = Path(folder)
     try:
@@ -295,26 +374,43 @@ def measured(sessions: Iterable[Transcript], most: int = 0) -> Outcome:
     left = most or sys.maxsize
     # Not below /tmp: a command in the sandbox sees another folder there.
     with tempfile.TemporaryDirectory(prefix="asked-", dir="/var/tmp") as folder:
-        for session in sessions:
-            # The same for all sessions of a project: saved rules name paths.
-            name = hashlib.sha256(project_of(session.folder).encode()).hexdigest()[:8]
-            place = place_of(Path(os.path.realpath(folder), name), session)
+        known = [(session, _place_in(folder, session)) for session in sessions]
+        trees: defaultdict[str, list[Tree]] = defaultdict(list)
+        for session, place in known:
             os.environ["HOME"] = str(place.home_here)
-            run = _Run(place, workspace_in(place, session), set())
+            trees[project_of(session.folder)] += trees_of(place, session)
+            shutil.rmtree(place.top, ignore_errors=True)
+        for session, place in known:
+            os.environ["HOME"] = str(place.home_here)
+            added = trees[project_of(session.folder)]
+            run = _Run(place, workspace_in(place, session, added), session, added)
             for recorded in session.commands:
                 left -= 1
                 if left < 0:
                     return outcome
                 _count(recorded, run, outcome, kept)
+                run.ran(recorded.command)
             shutil.rmtree(place.top)
     return outcome
+
+
+def _place_in(folder: str, session: Transcript) -> Place:
+    """Return the place of a session, the same for all sessions of a project: saved rules name paths."""
+    name = hashlib.sha256(project_of(session.folder).encode()).hexdigest()[:8]
+    return place_of(Path(os.path.realpath(folder), name), session)
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
     place: Place
-    workspace: Workspace
-    hosts: set[str]
+    given: Workspace
+    session: Transcript
+    trees: Sequence[Tree]
+    made: list[Path] = field(default_factory=list)
+    """Work trees that the session has made."""
+    joined: list[Path] = field(default_factory=list)
+    """Those that have joined its workspace."""
+    hosts: set[str] = field(default_factory=set)
     """Hosts that were asked about: an answer holds for the session."""
     first: list[Path] = field(default_factory=list)
     """Folders that the first answers have added."""
@@ -327,11 +423,29 @@ class _Run:
     def project(self) -> str:
         return project_of(self.place.folder)
 
+    @property
+    def workspace(self) -> Workspace:
+        return replace(self.given, added=lambda: self.joined, made=lambda: self.made)
+
+    def ran(self, command: str) -> None:
+        """Make the work trees that a recorded command has added."""
+        for tree in self.trees:
+            if (tree.session, tree.command) != (self.session.session, command) or tree.folder in self.made:
+                continue
+            before = work_trees(self.workspace)
+            _link(tree.folder, tree.repository, self.place)
+            _check_out(tree.folder, self.session)
+            if work_trees(self.workspace).keys() == before.keys():
+                continue  # another repository's
+            self.made.append(tree.folder)
+            away = judge_path(str(tree.folder), self.workspace, write=False).verdict == "outside"
+            self.joined.extend([tree.folder] if away and may_join(tree.folder, self.workspace) else [])
+
 
 def _count(recorded: Recorded, run: _Run, outcome: Outcome, kept: dict[tuple[str, str, bool], Rules]) -> None:
     command, here = placed(recorded, run.place, run.workspace)
     head = "0" * 40 if recorded.branch == "HEAD" else f"ref: refs/heads/{recorded.branch or 'main'}"
-    (run.place.work / ".git/HEAD").write_text(f"{head}\n")
+    (git_folders(run.place.work)[0] / "HEAD").write_text(f"{head}\n")
     tally = outcome.models[recorded.model or "unknown"]
     tally.of += 1
     given = re.sub(rf"{re.escape(str(run.place.work))}(?![\w.@-])", ".", command).replace(str(run.place.home_here), "~")
@@ -375,7 +489,9 @@ def _asked_by_host(command: str, run: _Run) -> str:
 def _asked_first(command: str, here: Workspace, run: _Run) -> str:
     """Return the reason for a question in mode auto; empty if nothing is asked. Keep what its first answer allows."""
     rules = run.rules_first[0]
-    here = replace(here, added=lambda: run.first, shown=lambda home=here.home: paths_shown(rules.allow, home))
+    here = replace(
+        here, added=lambda: (*run.joined, *run.first), shown=lambda home=here.home: paths_shown(rules.allow, home)
+    )
     ask = decided(command, rules, "auto", here)
     if ask.decision == "allow":
         return ""
@@ -393,7 +509,9 @@ def _asked(
     Keep what a person answers who takes the widest offer: a folder for the session, or rules for the project.
     """
     rules, added = kept[run.project, mode, here.sandboxed], run.added[mode, here.sandboxed]
-    here = replace(here, shown=lambda home=here.home: paths_shown(rules.allow, home), added=lambda: added)
+    here = replace(
+        here, shown=lambda home=here.home: paths_shown(rules.allow, home), added=lambda: (*run.joined, *added)
+    )
     ask = decided(command, rules, mode, here)
     if ask.decision == "allow":
         return ""

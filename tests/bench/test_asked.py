@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.bench.asked import place_of, placed, project_of, workspace_in
+from agentcli.permissions.git_config import linked_repository
+from tests.bench.asked import measured, place_of, placed, project_of, workspace_in
 from tests.bench.transcripts import Recorded, Transcript, transcripts
 
 
@@ -50,3 +51,47 @@ def test_a_folder_of_temporary_files_has_its_name_here(tmp_path: Path) -> None:
     place = place_of(tmp_path, session)
     recorded = Recorded("ls /private/tmp/a", "m", "/private/tmp/wt")
     assert placed(recorded, place, workspace_in(place, session))[0] == "cd /tmp/wt && ls /tmp/a"
+
+
+def _asked(*sessions: Transcript) -> list[str]:
+    """The commands that ask in mode auto if nothing is remembered."""
+    return [command for _, command, _ in measured(sessions).auto]
+
+
+def _session(name: str, *commands: str, folder: str = "/Users/u/p") -> Transcript:
+    recorded = [Recorded(command, "m", folder) for command in commands]
+    return Transcript(name, folder, recorded)
+
+
+def test_a_work_tree_is_the_sessions_own_once_its_recorded_command_has_added_it() -> None:
+    inside, commit = "cd ../p-x && make", "cd ../p-x && git add a.py && git commit -qm x"
+    before = "cd /Users/u/p-x && make test"
+    own = _session("own", before, "git worktree add ../p-x -b x", inside, commit)
+    assert _asked(own) == [before]
+    assert _asked(_session("other", inside), own) == [inside, before], "for another session it was there before"
+    assert _asked(_session("none", inside, commit)) == [inside, commit], "nothing tells that it is a work tree"
+    assert (
+        _asked(
+            _session("tmp", "S=/private/tmp/s\ngit worktree add --detach $S/x HEAD", "git worktree remove -f /tmp/s/x")
+        )
+        == []
+    )
+
+
+def test_a_work_tree_of_another_repository_is_not_the_sessions_own() -> None:
+    added, inside = "git -C ../lib worktree add ../lib-x -b x", "cd ../lib-x && make"
+    assert _asked(_session("s", added, inside)) == [added, inside]
+
+
+def test_a_folder_with_the_name_of_a_work_tree_is_one_of_a_repository_elsewhere(tmp_path: Path) -> None:
+    for number, (folder, main) in enumerate(
+        [
+            ("/Users/u/.codex/worktrees/1a/p", "p"),
+            ("/Users/u/dev/p/.worktrees/fix", "dev/p"),
+            ("/Users/u/.herdr/worktrees/p/fix", "p"),
+        ]
+    ):
+        session = Transcript("s", folder)
+        place = place_of(tmp_path.resolve() / str(number), session)
+        workspace_in(place, session)
+        assert linked_repository(place.work) == place.home_here / main / ".git", folder

@@ -92,6 +92,8 @@ def test_a_work_tree_beside_the_repository_is_the_sessions_own_once_it_has_made_
     ends = ["success"] * 3 + ["error", "error", "success", "denied"] + ["success"] * 3
     assert statuses(ran) == ends, ran.of("tool_result")
     assert "Read-only file system" in outputs(ran)[3]
+    undone = [str(record) for record in program.records() if "before" in str(record)]
+    assert all(any(str(there / name) in text for text in undone) for name in ("made", "b.txt")), "/undo covers it"
     assert "use --force" in outputs(ran)[4]
     assert git(program.work, "show", "--format=%s", "--name-only", "topic").split() == ["Second", "b.txt", "made"]
     assert not there.exists()
