@@ -16,7 +16,7 @@ from agentcli.permissions.git_config import work_tree_of
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.syntax.parse import UNKNOWN
-from agentcli.permissions.shell.syntax.values import BELOW, MOST, Values
+from agentcli.permissions.shell.syntax.values import BELOW, MOST, NUMBER, NUMBERED, Values
 
 _PASSING_WHOLE = word_set("cat sort uniq tac shuf cut")
 _PASSING = word_set("head tail grep egrep fgrep tee")
@@ -36,6 +36,8 @@ def listed(words: Sequence[str], fed: Values | None, folders: Sequence[Path], wo
     name, arguments = os.path.basename(words[0]), list(words[1:])
     options = [word for word in arguments if word.startswith("-")]
     operands = [word for word in arguments if not word.startswith("-")]
+    if (counted := _counted(name, options, operands, fed)) is not None:
+        return counted
     match name:
         case "echo" | "printf":
             return _printed(name, operands)
@@ -139,6 +141,34 @@ def _filtered(name: str, options: Sequence[str], operands: Sequence[str], fed: V
     columns = name == "awk" and len(operands) == 1 and re.fullmatch(r"\{ ?print \$(?:\d|NF) ?\}", operands[0])
     ends = name == "tr" and {"\\n", "\\0", " ", "\n"}.issuperset(operands)
     return fed or None if whole or columns or ends or (name in _PASSING and len(operands) < 2) else None
+
+
+def _counted(name: str, options: Sequence[str], operands: Sequence[str], fed: Values | None) -> Values | None:
+    """Return the number that a program prints, or that its lines begin with; None if it prints anything else."""
+    flags = "".join(word.removeprefix("-") for word in options)
+    match name:
+        case "nproc":
+            return (NUMBER,)
+        case "date" if operands == ["+%s"]:
+            return (NUMBER,)
+        case "id" if flags in ("u", "g") and not operands:
+            return (NUMBER,)
+        case "wc" if flags in ("l", "c", "w", "m") and not operands:
+            return (NUMBER,)
+        case "grep" | "egrep" | "fgrep" if len(operands) == 2 and not _SEVERAL.search(operands[1]):
+            if set(flags) <= _ONE_FILE and {"c", "n"} & set(flags):
+                return (NUMBER,) if "c" in flags else (NUMBERED,)
+        case "cut" if fed == (NUMBERED,) and {*options, *operands} in ({"-d:", "-f1"}, {"-d", ":", "-f1"}):
+            return (NUMBER,)
+        case _:
+            pass
+    return None
+
+
+_SEVERAL = re.compile(rf"[*?\[{{{UNKNOWN}{BELOW}]")
+"""A word that may be several files, whose names would stand before the numbers."""
+_ONE_FILE = frozenset("cnEFiwxsh")
+"""Options of grep with which its lines begin with their number."""
 
 
 def _with_content(word: str) -> tuple[str, str]:

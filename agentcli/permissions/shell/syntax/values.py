@@ -28,8 +28,10 @@ _OF_THE_SHELL = re.compile(
 """Variables that the shell sets itself."""
 _LONGEST = 1_000
 """Maximum characters of a value to remove a part from; beyond it the result is unknown."""
-_NUMBER = "4711"
-"""Placeholder for a number that the shell computes."""
+NUMBER = "4711"
+"""Placeholder for a number that the shell or a program computes."""
+NUMBERED = f"{UNKNOWN}:{NUMBER}"
+"""Placeholder for lines of any text that begin with a number and a colon."""
 BELOW = "\ue001"
 """Placeholder for the name of something in a folder that a command lists: of any length, but never `..`."""
 
@@ -58,7 +60,7 @@ def word_values(node: Node, variables: Mapping[str, Values], output: Callable[[N
             found = output(node)
             return (UNKNOWN,) if found is None else found or ("",)
         case "arithmetic_expansion":
-            return (_NUMBER,)
+            return (NUMBER,)
         case "brace_expression":
             return (UNKNOWN,)
         case "process_substitution":
@@ -103,7 +105,7 @@ def _joined(parts: Sequence[Values]) -> Values:
 
 def _variable(name: str, variables: Mapping[str, Values]) -> Values:
     if name in ("?", "$", "!", "#", "-"):
-        return (_NUMBER,)
+        return (NUMBER,)
     if name.isdecimal() or name in ("@", "*", "_"):
         return variables.get(name, (UNKNOWN,))
     unset = (UNKNOWN,) if _OF_THE_SHELL.fullmatch(name) else variables.get(UNSET, (UNKNOWN,))
@@ -119,7 +121,7 @@ def _expansion(text: str, variables: Mapping[str, Values]) -> Values:
     if match is None or match[1]:
         return (UNKNOWN,)
     if match[2]:
-        return (_NUMBER,)
+        return (NUMBER,)
     values, sign, word = _variable(match[3], variables), match[4] or "", match[5] or ""
     plain = re.sub(r"\$\{?(\w+)\}?", lambda found: _variable(found[1], variables)[0], word.strip("'\""))
     match sign:

@@ -70,7 +70,16 @@ def told(command: str, *fed: str) -> list[str] | None:
         ("realpath a", ["a"]),
         ("readlink -f a", ["a"]),
         ("whoami", ["x…"]),
-        ("date +%s", ["x…"]),
+        ("date", ["x…"]),
+        ("date +%s", ["4711"]),
+        ("wc -l", ["4711"]),
+        ("wc -l x", ["x…"]),
+        ("id -u", ["4711"]),
+        ("grep -c x a", ["4711"]),
+        ("grep -rc x a", None),
+        ("grep -c x a b", None),
+        ("grep -c x '*.py'", None),
+        ("grep x a", None),
         ("cd a", []),
         ("true", []),
         ("make", None),
@@ -125,6 +134,25 @@ def test_a_command_prints_the_names_that_it_is_known_to_list(command: str, names
 def test_a_filter_passes_on_the_names_that_it_is_fed(command: str, passes: bool) -> None:
     assert told(command, "a", "b") == (["a", "b"] if passes else None)
     assert told(command) is None
+
+
+@each_row(
+    ("before", "command", "number"),
+    [
+        ("grep -n x a", "cut -d: -f1", True),
+        ("grep -nF x a", "cut -d : -f1", True),
+        ("grep -n x a", "cut -d: -f2", False),
+        ("grep -n x a", "cut -d: -f1-", False),
+        ("grep -n x a", "cat", False),
+        ("grep -n x a b", "cut -d: -f1", False),
+        ("grep -Hn x a", "cut -d: -f1", False),
+        ("grep -n -A1 x a", "cut -d: -f1", False),
+        ("grep -n x '[a]'", "cut -d: -f1", False),
+    ],
+)
+def test_the_number_of_a_line_is_known_as_one(before: str, command: str, number: bool) -> None:
+    lines = listed(shlex.split(before), None, [SHOP], WORKSPACE)
+    assert (listed(shlex.split(command), lines, [SHOP], WORKSPACE) == ("4711",)) == number
 
 
 def test_the_top_of_a_repository_is_looked_for_above_each_folder(tmp_path: Path) -> None:

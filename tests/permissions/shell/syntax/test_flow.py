@@ -239,7 +239,7 @@ FOLLOWED = {
     "rm $(basename a/b.c .c)": ["basename a/b.c .c", "rm b.c"],
     "rm $(realpath x)": ["realpath x", "rm x"],
     "rm $(readlink -f x)": ["readlink -f x", "rm x"],
-    "rm $(date +%s)": ["date +%s", "rm x*any*"],
+    "rm $(date +%s)": ["date +%s", "rm 4711"],
     "rm $(wc -l x)": ["wc -l x", "rm x*any*"],
     "rm $(seq 3)": ["seq 3", "rm x*any*"],
     "rm $(cat x)": ["cat x", "rm *unknown*"],
@@ -267,7 +267,7 @@ FOLLOWED = {
     "rm $(ls a | sed s/a/b/)": ["ls a", "sed s/a/b/", "rm *unknown*"],
     "rm $(ls a | tr a b)": ["ls a", "tr a b", "rm *unknown*"],
     "rm $(ls a | tr -d x)": ["ls a", "tr -d x", "rm *unknown*"],
-    "rm $(ls a | wc -l)": ["ls a", "wc -l", "rm x*any*"],
+    "rm $(ls a | wc -l)": ["ls a", "wc -l", "rm 4711"],
     "rm $(ls a | xargs dirname)": [
         "ls a",
         "xargs dirname",
