@@ -277,7 +277,8 @@ def _decided(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
         return Decision("ask", "deny rules", nature.obscure, unsaved=nature.obscure)
     if nature.line is not None and _everything(nature, mode) and (why := nature.line.reaches):
         return replace(_asked(mode, why, nature), rule="past the workspace")
-    if nature.allowed is not None and nature.allowed.whole and nature.line is not None and (why := nature.line.reaches):
+    whole = nature.allowed is not None and nature.allowed.whole
+    if whole and nature.line is not None and (why := nature.line.reaches_here):
         return _asked(mode, why, nature)
     if nature.allowed:
         why = f"a rule from {nature.allowed.origin} allows it"

@@ -118,6 +118,15 @@ class CommandLine:
 
         return reach(self.text, self.workspace)
 
+    @property
+    def reaches_here(self) -> str:
+        """The same, without what it runs on other machines by ssh."""
+        if not self.reaches or self.workspace is None:
+            return ""
+        from agentcli.permissions.shell.effects.reaching import reach
+
+        return reach(self.text, self.workspace, there=False)
+
     @cached_property
     def followed(self) -> tuple[Run, ...] | None:
         """Every command as it may run, with values of variables; None if the line is too deep to follow."""

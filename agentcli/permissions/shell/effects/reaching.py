@@ -30,11 +30,16 @@ _ELSEWHERE = word_set("docker podman kubectl nerdctl ssh lxc")
 _TOO_DEEP = "the command goes too deep to be followed"
 
 
-def reach(text: str, workspace: Workspace) -> str:
-    """Return why a line acts outside the workspace, or an empty string."""
+def reach(text: str, workspace: Workspace, *, there: bool = True) -> str:
+    """Return why a line acts outside the workspace, or an empty string.
+
+    Unless `there`, leave out what it runs on other machines by ssh.
+    """
     runs = runs_of(text, workspace)
     if runs is None:
         return _TOO_DEEP
+    if not there:
+        runs = [run for run in runs if run.within != "ssh" and "ssh" not in run.behind]
     try:
         return next(filter(None, (_reaches(run, workspace) for run in runs)), "")
     except RecursionError:  # a script's expression may be nested as deep as it is long

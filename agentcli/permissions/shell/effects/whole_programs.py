@@ -17,6 +17,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass, replace
+from agentcli.permissions.exposed import secret_settings
+from agentcli.permissions.git_config import repository
 from agentcli.permissions.paths import UndoCover, Workspace, judge_path
 from agentcli.permissions.shell.effects.changes import CHANGING, changes_inside, loss, matches
 from agentcli.permissions.shell.effects.consequences import named_consequence
@@ -27,7 +29,8 @@ from agentcli.permissions.shell.effects.prefixes import interpreter_of, runs_cod
 from agentcli.permissions.shell.effects.reaching import is_temporary
 from agentcli.permissions.shell.effects.starting import starts_another
 from agentcli.permissions.shell.programs.administration import RIGHTS, administers
-from agentcli.permissions.shell.programs.forge import reads_forge
+from agentcli.permissions.shell.programs.forge import COMMENTS, REVIEW_THREADS, reads_forge, writes_forge
+from agentcli.permissions.shell.programs.git_table import SETTINGS_SHOWN
 from agentcli.permissions.shell.programs.known_programs import (
     BUILTINS,
     CLIENTS,
@@ -81,7 +84,7 @@ def whole_program_of(words: Sequence[str], folders: Sequence[Path], workspace: W
     return _any_code(words, folders, workspace)
 
 
-_NAME = re.compile(r"[\w.~/+-]+")
+_NAME = re.compile(r"(?!-)[\w.~/+-]+")
 _VERB = re.compile(r"[a-z][a-z0-9-]*")
 _STARTING_ANY = (WRAPPERS | SHELLS | BUILTINS | EVALUATING | RIGHTS) - word_set(
     "mise asdf npx bunx uvx pipx pnpx direnv tmux xvfb-run"
@@ -175,7 +178,7 @@ def _beside(program: str, folders: Sequence[Path], workspace: Workspace) -> str:
 
     Return an empty text for other programs.
     """
-    if "/" not in program or ".." in program.split("/"):
+    if "/" not in program or ".." in program.split("/") or program.startswith("~"):
         return ""
     top = workspace.roots[0]
     places = {os.path.normpath(folder / program) for folder in folders}
@@ -306,9 +309,10 @@ _ACCOUNT = word_set("auth secret variable ssh-key gpg-key config alias extension
 def _forge(words: Sequence[str]) -> Whole | None:
     """Return the rule about a forge, `gh *`, or about another repository there, `gh --repo X *`."""
     noun, verb = [*words[1:3], "", ""][:2]
-    if noun == "api":
+    known = not any(UNKNOWN in word for word in words)
+    reads = known and (reads_forge(words) or list(words[2:]) == ["--help"])
+    if noun == "api" and not reads:
         return _called(words)
-    reads = not any(UNKNOWN in word for word in words) and (reads_forge(words) or list(words[2:]) == ["--help"])
     if not reads and (
         noun in _ACCOUNT or not _VERB.fullmatch(noun) or not _VERB.fullmatch(verb) or _REMOVING.fullmatch(verb)
     ):
@@ -332,9 +336,14 @@ _REPOSITORY = re.compile(r"[\w.-]+(?:/[\w.-]+)+")
 
 def _called(words: Sequence[str]) -> Whole | None:
     """Return the rule about a request to a forge's interface that only reads, or writes a comment."""
-    if any(UNKNOWN in word for word in words):
-        return None
     pairs = list(pairwise(words))
+    unknown = [(option, word) for option, word in pairs if UNKNOWN in word]
+    # A raw field is sent as it is, but its text could end the query around it.
+    raw = all(option in ("-f", "--raw-field") and not word.startswith("query=") for option, word in unknown)
+    if raw and writes_forge(words) in (COMMENTS, REVIEW_THREADS):
+        return Whole(f"{words[0]} *", exact=not unknown)
+    if unknown:
+        return None
     methods = {after for word, after in pairs if word in ("-X", "--method")}
     methods |= {match[1] for word in words if (match := _METHOD.fullmatch(word))}
     if methods <= {"GET"} and not any(map(_SENDING.match, words)):
@@ -356,7 +365,7 @@ _COMMENTS = re.compile(
 
 
 _KEEPING = word_set(
-    "add commit merge cherry-pick revert rebase fetch pull ls-remote clone stash mv am apply init worktree"
+    "add commit merge merge-tree cherry-pick revert rebase fetch pull ls-remote clone stash mv am apply init worktree"
 )
 """Commands of git of which the repository keeps what they replace."""
 _ANY_WORDS = word_set("add commit")
@@ -377,7 +386,10 @@ def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) ->
     (_, verb, *rest), places = placed
     if not all(_is_ours(place, workspace) for place in places):
         return None
-    if verb not in _KEEPING | _CHOOSING or any(workspace.git(place).danger for place in places):
+    shows = verb == "config" and _shows_settings(rest, places)
+    asks = verb == "remote" and rest[:1] in (["show"], ["prune"], ["update"], ["get-url"])
+    known_verb = shows or asks or verb in _KEEPING | _CHOOSING
+    if not known_verb or any(workspace.git(place).danger for place in places):
         return None
     pattern = "git push *" if verb == "push" else "git *"
     known = not any(UNKNOWN in word for word in rest)
@@ -385,6 +397,8 @@ def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) ->
         return None
     if verb in _ANY_WORDS:
         return Whole(pattern)
+    if shows or asks:
+        return Whole(pattern, exact=True) if known else None
     options = [word for word in rest if word not in _MERGED.get(verb, ())]
     if not known or any(map(_FORCING.fullmatch, options)) or (verb == "push" and any(map(_ADDRESS.search, rest))):
         return None
@@ -393,6 +407,14 @@ def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) ->
     if verb == "checkout" and _names_file(rest, places):
         return None
     return Whole(pattern, exact=True)
+
+
+def _shows_settings(words: Sequence[str], places: Sequence[Path]) -> bool:
+    """Return True for words of `git config` that show the repository's own settings, if none has credentials."""
+    fitting = fit(SETTINGS_SHOWN, words)
+    if isinstance(fitting, str) or "--local" not in words or any(kind == "path" for kind, _ in fitting[1]):
+        return False
+    return not any(True for at in places for place in repository(at) for _ in secret_settings(place))
 
 
 def _is_ours(place: Path, workspace: Workspace) -> bool:

@@ -38,6 +38,9 @@ EVERY = (
 )
 
 
+REMARK = 'mutation($id: ID!) { addComment(input: {subjectId: $id, body: "x"}) { clientMutationId } }'
+
+
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     made = make_workspace(tmp_path_factory.mktemp("whole"))
@@ -99,6 +102,13 @@ def asked(command: str, workspace: Workspace, patterns: Sequence[str] = ()) -> D
         ("cd src && timeout 5 pkg/tool --all 2>&1 | tail -3", ["./src/pkg/* *"]),
         ("./scripts/x deploy", ["./scripts/x *"]),
         ("gh auth status && gh release --help", ["gh *"]),
+        ("gh api graphql -f query='query { viewer { login } }' --jq .data", ["gh *"]),
+        (f"I=$(gh api graphql -f query='{{ a {{ id }} }}'); gh api graphql -f query='{REMARK}' -f id=\"$I\"", ["gh *"]),
+        ("ssh web 'systemctl restart frob && cp /srv/a /etc/frob/a'", ["ssh web *"]),
+        ("git config --local --get-regexp '^remote' && git remote show origin && git merge-tree a b", ["git *"]),
+        ("frob; sed -n \"$(grep -n a README.md | head -1 | cut -d: -f1),+3p\" README.md", ["frob *"]),
+        ("frob | head -$(wc -l < README.md)", ["frob *"]),
+        ("~/bin/frob a", ["~/bin/frob *"]),
         ("frob | tail -1; test ${PIPESTATUS[0]} -eq 0", ["frob *"]),
         ("timeout 9 ssh web 'bash -s' <<'R' 2>&1 | tail -2\ncd /srv\nfrob x | head -1\nR", ["ssh web *"]),
     ],
@@ -249,6 +259,35 @@ def test_a_whole_program_is_offered_without_a_sandbox_and_covers_its_line(
         "ssh web 'sudo systemctl stop x'",
         "ssh web 'cd /srv && git reset --hard'",
         "ssh web 'kill -9 5'",
+        "ssh web 'shutdown -h now'",
+        "ssh web 'systemctl poweroff'",
+        "ssh web 'env rm x'",
+        "ssh web 'xargs rm < x'",
+        "ssh web 'docker rm -f x'",
+        "ssh web 'psql -c \"DROP TABLE x\"'",
+        "git config --global --list",
+        "git config --local -f /etc/x --list",
+        "git config --local x.y z",
+        "git remote set-url origin https://example.org/x",
+        "gh api graphql -f query='mutation { deleteRef(input: {refId: \"x\"}) { clientMutationId } }'",
+        f"gh api graphql -f query='{REMARK}' -F id=\"$(cat x)\"",
+        f"gh api graphql -f query='{REMARK}' -f \"$(cat x)\"",
+        'gh api graphql -f query="mutation { addComment(input: {subjectId: $(cat x)}) { clientMutationId } }"',
+        *(
+            f'sed -n "$({prints}),+3p" README.md'
+            for prints in (
+                "grep -n a *.md | cut -d: -f1",
+                "grep -rn a src | cut -d: -f1",
+                "grep -n -A1 a README.md | cut -d: -f1",
+                "grep -n a README.md",
+                "grep -n a README.md x.sh | cut -d: -f1",
+                "grep -n a README.md | cut -d: -f2",
+                "cat README.md | cut -d: -f1",
+                "wc -l README.md",
+            )
+        ),
+        'sed -n "$(grep -n a README.md | cut -d: -f1)w x" README.md',
+        "rm $(grep -n a README.md)",
         "ssh web 'bash -c \"rm -rf x\"'",
         'ssh web "$X"',
         "ssh web",
