@@ -64,6 +64,8 @@ _NETWORK = re.compile(
     | (?:wrangler|entire)\s+(?:deploy|login|publish|tail|secret|kv|d1|r2|push) )"""
 )
 """Commands that fetch or send: packages, repositories, services."""
+_BRANCHES = re.compile(r"\bgit (?:-\S+ )*(?:checkout|switch)(?: -\S+)* ([\w.-]+(?:/[\w.-]+)+)(?=\s*(?:$|[;&|\n]|2>))")
+"""A branch that a command switches to: no folder has its name."""
 _SYSTEM = ("/tmp", "/dev/", "/usr", "/bin", "/etc", "/var/tmp", "/private/tmp", "/proc", "/opt")
 _ABSOLUTE = re.compile(r"(?<![\w.:/$}~*\]\\-])(/[\w.@-]+(?:/[\w.@+-]*)*)")
 _HOMES = re.compile(r"(?:/Users|/home)/[^/]+(?=/|\Z)|/root(?=/|\Z)")
@@ -285,8 +287,10 @@ def _check_out(top: Path, session: Transcript) -> None:
     for recorded in session.commands:
         named += _PATH.findall(recorded.command.replace(session.folder + "/", ""))
     programs = dict.fromkeys(_programs(session))
+    branches = {recorded.branch for recorded in session.commands}
+    branches.update(name for recorded in session.commands for name in _BRANCHES.findall(recorded.command))
     for name in dict.fromkeys((*named, *programs)):
-        if len(name) < 200 and ".." not in name and not name.startswith((".git/", "/")):
+        if name not in branches and len(name) < 200 and ".." not in name and not name.startswith((".git/", "/")):
             _make(top / name, name in programs)
 
 
@@ -322,10 +326,12 @@ def _make(path: Path, program: bool) -> None:
 
 
 def _outside(place: Place, session: Transcript) -> Iterator[Path]:
-    """Yield the paths of the home folder, outside the session's own, that its commands name: they were there."""
+    """Yield the paths of the home folder, outside the session's own, that its commands name or run in: they were there."""
     home = str(place.home_here)
     for recorded in session.commands:
         folder = place.here(recorded.folder)
+        if folder.startswith(home + "/") and not f"{folder}/".startswith(f"{place.work}/"):
+            yield Path(folder)
         for word in _AWAY.findall(place.here(recorded.command)):
             text = re.sub(r"^(?:~|\$HOME|\$\{HOME\})", home, word)
             path = os.path.normpath(os.path.join(folder, text))
