@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.allowing import reading_rule
 from agentcli.permissions.exposed import wide_scope
-from agentcli.permissions.paths import judge_path
+from agentcli.permissions.paths import Workspace, judge_path
 from agentcli.permissions.rules import Rule, command_pattern
 from agentcli.permissions.shell.command_line import CommandLine
 from agentcli.permissions.shell.effects.always_asked import names_only
@@ -120,6 +120,34 @@ def offered_whole(line: CommandLine, tool: str, rules: Sequence[Rule], reads: Se
     return (*scopes, *offers) if len(offers) <= _MOST_PROGRAMS else ()
 
 
+def only_asks_forges(line: CommandLine) -> bool:
+    """Return True if a line of any form, such as a loop, only reads from forges and in the workspace."""
+    workspace, reader = line.workspace, line.reader
+    found = _Judge((), line)
+    if workspace is None or reader is None or not workspace.gated or line.protected or not found.exact:
+        return False
+    if not all(_is_of_the_line(node, workspace) for node in below(syntax_tree(line.text))):
+        return False
+
+    def asks(run: Run) -> bool:
+        known = run.words[:1] == ("gh",) and not any(UNKNOWN in word or BELOW in word for word in run.words)
+        quiet = not run.reads and not run.env and all(STREAMS.fullmatch(to) or to.isdigit() for to in run.writes)
+        if not known or not quiet or not all(map(found.is_place, run.folders)) or reader.chosen_here("gh", run.folders):
+            return False
+        return reader.asks_forge(Command(run.words, "", True), run.folders)
+
+    runs = list(found.runs())
+    return any(map(asks, runs)) and all(asks(run) or found.covers(run) for run in runs)
+
+
+def _is_of_the_line(node: Node, workspace: Workspace) -> bool:
+    """Return True unless a node may set a variable that programs of the line get."""
+    if node.type == "variable_name":
+        name = source_of(node)
+        return name.islower() and name not in workspace.env and not name.endswith("_proxy")
+    return node.type != "declaration_command" and (node.type != "command_name" or source_of(node) != "read")
+
+
 def _read_by(runs: Sequence[Run], line: CommandLine) -> tuple[str, ...]:
     """Return the rules about what commands read outside the workspace, if they do no more."""
     assert line.workspace is not None
@@ -172,7 +200,7 @@ class _Judge:
         """Return True if a command may run: by a rule, or because it only reads."""
         workspace = self.line.workspace
         assert workspace is not None
-        if not all(self._is_place(at) for at in run.folders):
+        if not all(self.is_place(at) for at in run.folders):
             return False
         if any(FINDING.fullmatch(name) and not _finds_nothing_here(name, value) for name, value in run.env.items()):
             return False
@@ -197,7 +225,7 @@ class _Judge:
         whole = (whole_program_of([*words, "x"], place, self.line.workspace) for words in named)
         return any(one is not None and one.code for one in whole) or any(map(_is_about_code, self.rules))
 
-    def _is_place(self, folder: Path) -> bool:
+    def is_place(self, folder: Path) -> bool:
         workspace = self.line.workspace
         assert workspace is not None
         if judge_path(str(folder), workspace, write=False).verdict == "free":

