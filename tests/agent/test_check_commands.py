@@ -16,6 +16,8 @@ from tests.tables import each_row
         ("cargo test", {"tests", "build", "checks"}),
         ("./scripts/run_tests.sh", {"tests", "checks"}),
         ("make check", {"tests", "build", "lint", "checks"}),
+        ("make -j4 CC=clang", {"build", "lint", "checks"}),
+        ("make install", set()),
         ("npx tsc --noEmit", {"build", "lint", "checks"}),
         ("npx eslint tests/", {"lint", "checks"}),
         ("npm run build", {"build", "lint", "checks"}),
