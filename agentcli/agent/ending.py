@@ -27,6 +27,7 @@ from agentcli.agent.intent import (
     leaves_open,
     orders_change,
     reports_no_change,
+    sentences,
     unclear,
 )
 from agentcli.agent.reply import ENDS, ReplyBuilder
@@ -66,7 +67,14 @@ CUT_SHORT = (
     "Your last message ends within a block of code. If it was a change, make it with a tool; if it was an answer, send it again, whole. "
     "If it is whole, reply just `ANSWERED`."
 )
-OPEN_TODOS = f"Your list still has open items:\n{{items}}\nDo them, or correct the list with todo and say what is left undone and why. {LAST_WORD}"
+OPEN_TODOS = (
+    "Your list still has open items:\n{items}\nDo them, or correct the list with todo and say what is left undone and why. "
+    "If nothing is left, reply just `ANSWERED`."
+)
+ONLY_NOTES = (
+    "{file} is all that this turn wrote, and the task does not name it. If it asks for more than this text, do that now: nobody can answer a question. "
+    "If nothing is left, reply just `ANSWERED`."
+)
 UNSHOWN = f"{{claim}}. Run it now, or say plainly that it was not run, or that it fails. {LAST_WORD}"
 CONFIRM = (
     "Before you end: read the task again and check each requirement by running something, as its tester would. "
@@ -84,6 +92,12 @@ _IN_CODE = r"`([\w.-]+)`"
 """A name in code marks."""
 _NEVER_RAN = r"\bcommand not found\b|\[exit code 12[67]\]"
 """The end of an output if the shell could not start the program."""
+_LIST = "todo"
+"""Tool that writes the list of steps."""
+_NOTES = (".md", ".txt", ".rst", ".adoc", ".org")
+"""Endings of files that hold a text for people."""
+_PART = r"[^\W\d_]{3,}(?=.*\.)"
+"""A word in the name of a file, without its ending."""
 _NOTE = 500
 """Characters at the end of an output that tell why a command failed."""
 _LONE_COMMAND = r"(?s)\s*```(?:bash|sh|shell|console)\n(?:(?!```).)*```\s*"
@@ -187,7 +201,7 @@ def undone(
         return
     if orders_change(task, surely=alone) and not deeds.acted:
         yield _NOTHING_DONE
-    elif alone and unclear(text, task, called=deeds.called, ran=deeds.ran):
+    elif alone and unclear(text, task, called=deeds.called, ran=deeds.ran, failed=deeds.failed):
         yield _UNCLEAR
 
 
@@ -300,12 +314,16 @@ class Ending(SessionPart):
         if self._alone and self.deeds.changed:
             yield from self._left(text, task)
         if self._alone and (items := self._open_todos()):
-            yield Reason(OPEN_TODOS.format(items=items))
+            why = "its list has open items, and it did not go on" if self._listed() else ""
+            yield Reason(OPEN_TODOS.format(items=items), why, confirmed=True, once=True)
         if self._alone and self._confirms and self.deeds.acted:
             yield Reason(CONFIRM)
 
     def _left(self, text: str, task: str) -> Iterator[Reason]:
         """Yield what shows that something is left after a change."""
+        if file := self._only_notes(text, task):
+            why = f"it only wrote {file}, which the task does not name"
+            yield Reason(ONLY_NOTES.format(file=file), why, key="notes", confirmed=True, once=True)
         offers = self.deeds.checked or self._list_is_done()  # a question after work that is shown to be done
         if leaves_open(text) or falls_short(text, task) or (asks(text) and not offers):
             yield _LEFT
@@ -356,6 +374,25 @@ class Ending(SessionPart):
             if remaining and not self.deeds.checked and _searches_for(call, task):
                 return "Your search", str(remaining[0])
         return None
+
+    def _only_notes(self, text: str, task: str) -> str:
+        """Return the text file that is all that this turn changed, if the task names no part of its name.
+
+        Such a file may be a plan of the task. A reply of one sentence says that it is the result.
+        """
+        checkpointer, entries = self._core.checkpointer, self._of_turn()
+        if checkpointer is None or not entries or self.deeds.unknown or len(sentences(text)) < 2:
+            return ""
+        changed = checkpointer.files_since(entries[0].seq)
+        if len(changed) != 1 or (file := next(iter(changed))).suffix.lower() not in _NOTES:
+            return ""
+        created = any(result.metadata.get("created") for _, result in _calls(entries))
+        named = any(part in task.lower() for part in re.findall(_PART, file.name.lower()))
+        return file.name if created and not named else ""
+
+    def _listed(self) -> bool:
+        """Return True if this turn has written the list."""
+        return any(call.name == _LIST and call.input for call, _ in _calls(self._of_turn()))
 
     def _able(self) -> bool:
         """Return True if the session can change files."""

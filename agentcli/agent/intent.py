@@ -42,7 +42,7 @@ _VERBS = (
     "integrate|adjust|handle|support|edit|revert|undo|commit|insert|append|simplify|install|set up|finish|complete|debug|swap|downgrade|"
     r"make (?:it|the|all|this|that|these|those|them|both|every|sure|[\w./`]*(?:\(\)`?|`|\.\w+) \w+)|(?:get|bring) .+ (?:to pass|green|working|running|in(?:to)? line|up to date)|get rid of|(?:sort|take care of|deal with|look after) (?:it|this|that|them)\b"
 )
-_ARTEFACT = r"(?:(?:(?!\b(?:of|about)\b)[^.!?\n])*?(?:`|\w/\w|\w\.\w{1,4}\b|\b(?:tests?|files?|scripts?|functions?|class|modules?|endpoints?|methods?|commands?|components?|docstrings?|readme|changelog|migrations?)\b))"
+_ARTEFACT = r"(?:(?:(?!\b(?:of|about)\b)[^.!?\n])*?(?:`|\w/\w|\w\.\w{1,4}\b|\b(?:tests?|(?:(?!pro)\w*)files?|scripts?|functions?|class|modules?|endpoints?|methods?|commands?|components?|docstrings?|readme|changelog|migrations?)\b))"
 _INFORMS = (
     rf"{_LEAD}(?:tell|explain|describe|rate|translate|review|summari[sz]e|compare|list|show|say|answer|reply|given|consider|"
     r"what|why|how|which|who|when|where|whether|is|are|does|did|do you|check|find|look|analy[sz]e|assess|audit|investigate|read|suggest|recommend|propose|estimate|count|give me|walk|understand|see|decide|know|think|report|draft|plan|"
@@ -207,6 +207,13 @@ _STEPS = r"(?ms)^\W*1[.)]\s.*^\W*2[.)]\s"
 """The first two items of a numbered list."""
 _RUNS = rf"(?i){_MARKER}{_LEAD}(?:(?:re-?)?run|execute|start|launch|test|build|compile|lint|verify)\b"
 """The beginning of a sentence that asks to run something."""
+_IMPERATIVE = (
+    rf"(?i){_MARKER}{_LEAD}(?!(?:it|this|that|these|those|the|an?|i|we|you|they|he|she|my|our|your|there|here|some|any|all|each|every|both|no|not|if|when|while|as|since|because|but|or|so|"
+    r"though|although|until|unless|after|before|in|on|at|by|for|from|of|to|with|without|into|about|like|than|is|are|was|were|be|do|does|did|has|have|had|can|could|will|would|shall|should|"
+    r"may|might|must|what|who|whom|which|where|why|how|whether|via|during|under|over|through|between|against|\w+ing)\b)"
+    r"[a-z]+(?: (?:up|out|down|off|in|on|over|back))? (?:the|this|that|these|those|it|them|an?|all|every|each|any|my|our|its|their|both)\b"
+)
+"""An English imperative with its object: a word that is no function word, before a determiner or a pronoun."""
 _TELLS = (
     r"(?i)[,，、]?\s*(?:\b(?:and|und|et|y|e|i|и|та|ve|en|och)\s+|并|然后|[,，])(?:then |me |mir |mi |bana )?"
     r"(?:tell|explain|report|show|describe|list|sag|erklär|zeig|nenn|dis|dire|explique|dime|explica|diga|diz|fala|mostr[ae]|dimmi|spiega|скажи|расскажи|объясни|опиши|powiedz|wyjaśnij|"
@@ -245,8 +252,8 @@ _PERCENT = r"(\d+(?:[.,]\d+)?)\s?[%％]"
 """A percentage, and its number."""
 _FENCE_MARK = r"(?m)^\s*(?:`{3,}|~{3,})"
 _ITEM = r"\s*(?:[-*•]|\d+[.)])\s"
-_QUESTION = r"[?？؟\u037e]|[\u0370-\u03ff\u1f00-\u1fff]\s*[\w./`-]*;"
-"""The mark of a question: in Greek, it is a semicolon, also after a name."""
+_QUESTION = r"[?？؟\u037e]|[\u0370-\u03ff\u1f00-\u1fff]\s*[\w./`-]*;|[すんたうの]か(?=[。\s]*\Z)"
+"""The mark of a question: in Greek, it is a semicolon, also after a name; in Japanese, a last syllable."""
 _NEGATED = r"(?i)\s+(?:not|never)\b"
 
 
@@ -278,15 +285,16 @@ def _ends_in_question(text: str) -> bool:
     return re.search(rf"(?:{_QUESTION})\s*\Z", text) is not None
 
 
-def unclear(text: str, task: str, *, called: bool = False, ran: bool = False) -> bool:
+def unclear(text: str, task: str, *, called: bool = False, ran: bool = False, failed: bool = False) -> bool:
     """Return True if only the model can tell whether this reply is all that its task asks for.
 
     That holds for every task that does not plainly ask for an answer. A few words tell too little, but for an order.
-    `called` if the turn has called a tool, `ran` if a command ran: its result may be the answer.
+    `called` if the turn has called a tool, `ran` if a command ran: its result may be the answer. If the reply asks,
+    or the last command `failed`, any other imperative in an English task is an order.
     """
     said = _said(task)
     if _wants_answer(said, ran=ran):
-        return False
+        return (failed or asks(text)) and not re.search(_LOOK_ONLY, said) and _orders_else(said)
     short = len(re.findall(_WORD, said)) <= _SHORT - asks(text)
     return not short or orders_change(task) or (called and (asks(text) or re.search(_STEPS, text) is not None))
 
@@ -309,6 +317,16 @@ def _wants_answer(said: str, *, ran: bool) -> bool:
     ends_with_question = bool(asked) and asked[-1] and _ends_in_question(said) and not re.search(_TELLS, sentences[-1])
     ordered = orders_change(said, surely=True) or (not ends_with_question and orders_change("\n".join(others)))
     return any(asked) and not ordered
+
+
+def _orders_else(said: str) -> bool:
+    """Return True if an English clause orders something else than an answer or a run: an imperative with its object."""
+    return any(
+        re.match(_IMPERATIVE, clause) and not (_begins("informs", clause, surely=True) or re.match(_RUNS, clause))
+        for line in re.split(_SENTENCE, re.sub(_TELLS, "", said))
+        for clause in re.split(_CONJUNCTION, line)
+        if not re.search(_QUESTION, line)
+    )
 
 
 def reports_no_change(text: str) -> bool:
@@ -391,9 +409,13 @@ def announces(text: str, *, anywhere: bool = False) -> bool:
     plain = text[-_ENDING:].strip().rstrip("*_ ")
     if not plain:
         return False
-    paragraph = _last_said(plain) if anywhere else plain
-    sentences = [sentence for sentence in re.split(_SENTENCE_END, paragraph) if sentence.strip()]
-    return any(map(_announces, sentences if anywhere else sentences[-1:])) or plain.endswith((":", "："))
+    said = sentences(_last_said(plain) if anywhere else plain)
+    return any(map(_announces, said if anywhere else said[-1:])) or plain.endswith((":", "："))
+
+
+def sentences(text: str) -> Sequence[str]:
+    """Return the sentences of a text; a line is one, too."""
+    return [sentence for sentence in re.split(_SENTENCE_END, text) if sentence.strip()]
 
 
 def _last_said(text: str) -> str:

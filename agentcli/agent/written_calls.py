@@ -175,7 +175,12 @@ _TAGS = Form(
     r"\s*<(?P<key>[a-z]\w*)>(?P<value>.*?)</(?P=key)>(?=\s*<)\s*",
     close=r"</[a-z]\w+>",
 )
-_JSON = Form("Llama 3.1 to 3.3: chat templates; JSON in the form of each wire", "", arguments="whole", between=r"[;,]")
+_JSON = Form(
+    "Llama 3.1 to 3.3: chat templates; LangChain: structured chat prompt; JSON in the form of each wire",
+    "",
+    arguments="whole",
+    between=r"[;,]",
+)
 _PATCH = r"\*\*\* Begin Patch\n.*\n\*\*\* End Patch"
 """GPT: the grammar of Codex's apply_patch."""
 _CODE = (
@@ -191,7 +196,7 @@ _FENCE = r"(?ms)^ {0,3}(?P<ticks>`{3,}|~{3,}).*?(?:^ {0,3}(?P=ticks)|\Z)|`[^`\n]
 _OPEN_BLOCK = r"(?s)<(?P<block>pre|code|blockquote)\b[^>]*>(?!.*</(?P=block)>)"
 """An element of HTML that holds quoted text and is still open."""
 _LONE_FENCE = r"(?s)\s*```(?:json|tool_call|xml|patch|diff)?\s*\n(?P<inside>(?:(?!```).)*?)\n?```\s*"
-_ARGUMENTS = ("arguments", "parameters", "input", "args", "tool_input", "params")
+_ARGUMENTS = ("arguments", "parameters", "input", "args", "tool_input", "action_input", "params")
 _NAMES = ("name", "tool_name", "tool", "function", "recipient_name", "action")
 
 
@@ -217,12 +222,24 @@ _NAMED_ELEMENT = r"<(?P<tag>[a-z]+_[a-z_]+)(?:\s[^<>\n]*)?>(?=(?s:.*)</(?P=tag)>
 """An element up to the end of a text, named as tools are: `<write_file path="a">`."""
 
 
+_TOOL_NAME = r"[a-z]+(?:_[a-z0-9]+)+"
+"""A name in the form that most names of tools have."""
+
+
 def opens_call(text: str, task: str = "", tools: Collection[str] = ()) -> bool:
     """Return True if a reply that ends with one of `ENDS` writes a call that may be invalid.
 
     Such a call names an unknown tool, has no arguments or another form, or is truncated. Its last paragraph may also
-    be JSON that calls one of `tools`.
+    be JSON that calls one of `tools`. If the whole reply is such JSON, a name in the form of tools' names suffices.
     """
+    lone = re.fullmatch(_LONE_FENCE, text)
+    whole = _named_in(plain_value(lone["inside"] if lone else text, strict=False))
+    if (
+        whole
+        and all(re.fullmatch(_TOOL_NAME, name) for name, _ in whole)
+        and not any(key in task for key in _ARGUMENTS)
+    ):
+        return True
     last = text[text.rfind("\n\n") + 1 :]
     if tools and any(name in tools for name, _ in _named_in(plain_value(last, strict=False))):
         return True

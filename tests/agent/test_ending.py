@@ -233,6 +233,7 @@ PLAIN = {
     "a verb that asks, in Chinese": ("解释一下 cart.py 里的系数", "它把价格翻倍。"),
     "a choice": ("Is a factor or a table better here?", "A table. Shall I draft one?"),
     "a wish for no change": ("Why is it doubled? No changes please.", "The factor is 2."),
+    "a question in Japanese": ("この係数は何をしていますか", "価格を倍にします。"),
     "a question in Greek": ("τι κάνει ο συντελεστής στο cart.py;", "Διπλασιάζει την τιμή."),
     "a question about a branch": ("Merge or not? (branch: fix/totals)", "Merge it: the factor is right."),
     "an explanation in Japanese that tells what the code does": (
@@ -511,6 +512,52 @@ OPEN_ENDS = {
     "an announcement in Japanese": "係数を直しました。続いてテストを書きます。",
     "half a block of code": "The test is:\n\n```python\ndef test_price():\n    assert pri",
 }
+
+
+def test_a_text_that_the_task_does_not_name_may_be_its_plan(tmp_path: Path) -> None:
+    task, text = "Port cart.py to Rust", "The steps are in PLAN.md. Beginning with the crate."
+    script = [say("", call("write", file_path="PLAN.md", content="1. A crate\n")), say(text)]
+    assert run_with_checkpoints(tmp_path / "1", script, task) == ("incomplete", 3)
+    assert run_with_checkpoints(tmp_path / "2", [*script, say("ANSWERED")], task) == ("done", 3)
+    assert run_with_checkpoints(tmp_path / "3", script, "Plan how to port cart.py") == ("done", 2)
+    assert run_with_checkpoints(tmp_path / "4", [script[0], say("Done.")], "Document cart.py") == ("done", 2)
+    assert run_with_checkpoints(tmp_path / "5", [say("", WRITE), *script], task) == ("done", 3)
+
+
+ELSE_ORDERED = {
+    "after a search": "find the factor and raise its default to 3",
+    "after a question": "Why is the total wrong? Round it up.",
+    "in a file named by its kind": "Write a Dockerfile for the cart",
+}
+
+
+@pytest.mark.parametrize("task", ELSE_ORDERED.values(), ids=ELSE_ORDERED)
+def test_a_question_is_no_end_of_a_task_with_another_imperative(task: str, tmp_path: Path) -> None:
+    script = [say("", READ), say("There are two ways. Which one do you mean?")]
+    assert run(tmp_path / "1", script, task)[0].ending == "incomplete"
+    assert run(tmp_path / "2", [*script, say("ANSWERED")], task)[0].ending == "done"
+
+
+NO_ORDER = {
+    "a manner": "Explain the factor. Keep it brief.",
+    "a question with an imperative": "How do I round the total and raise the factor?",
+    "a statement": "The total looks odd. Why?",
+}
+
+
+@pytest.mark.parametrize("task", NO_ORDER.values(), ids=NO_ORDER)
+def test_an_answer_to_a_question_costs_no_request_whatever_else_the_task_says(task: str, tmp_path: Path) -> None:
+    last, _ = run(tmp_path, [say("", READ), say("It doubles the price.")], task)
+    assert (last.ending, last.steps) == ("done", 2)
+
+
+def test_json_that_calls_a_tool_of_another_program_is_a_call_that_nothing_ran(tmp_path: Path) -> None:
+    text = '```json\n{"action": "run_and_save", "action_input": {"cmd": "date"}}\n```'
+    assert "as text" in str(run(tmp_path / "1", [say(text)], "list the files and save them")[0].error)
+    assert run(tmp_path / "2", [say(text)], "What JSON has action_input?")[0].ending == "done"
+    assert (
+        run(tmp_path / "3", [say('{"name": "carts", "params": {"n": 2}}')], "Which package is it?")[0].ending == "done"
+    )
 
 
 def test_an_offer_and_an_idea_for_later_announce_nothing(tmp_path: Path) -> None:
