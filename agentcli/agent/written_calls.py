@@ -25,14 +25,14 @@ class Form:
     """One form of written calls: its `source`, the model families and where they define it, and regular expressions.
 
     `head` opens a call and may contain its `name`. Then come its `arguments`: JSON, JSON with the name, or pairs of
-    `key` and `value`, ended by `close`. `between` are the marks around calls; `opening` is how the first of them, or
-    the first call, begins.
+    `key` and `value`, ended by `close`. In `keys`, each name is the key of its arguments. `between` are the marks
+    around calls; `opening` is how the first of them, or the first call, begins.
     """
 
     source: str
     opening: str
     head: str = ""
-    arguments: Literal["json", "whole"] | str = "json"
+    arguments: Literal["json", "whole", "keys"] | str = "json"
     between: str = ""
     close: str = ""
 
@@ -51,7 +51,15 @@ def _unnamed(pattern: str) -> str:
 
 _INVOKE = r"(?:\w+:|[｜|]{1,2}DSML[｜|]{1,2}\s?)?"
 _DEEPSEEK = r"[<‹][|｜]tool[_▁]{}[|｜][>›]"
+_STEP_OPENING = r"(?:<｜tool_calls_begin｜>\s*)?(?:<｜tool_call_begin｜>(?:function<｜tool_sep｜>)?\s*)?"
+_STEP = r"<｜tool_calls_begin｜>|<｜tool_call_begin｜>(?:function<｜tool_sep｜>)?|<｜tool_calls?_end｜>"
+_ANALYSIS = r"(?:<\|start\|>assistant)?<\|channel\|>analysis<\|message\|>[^<]*<\|end\|>"
 _MINIMAX = r"\]<\]minimax\[>\["
+_BEFORE_JSON = (
+    r"<\|START_ACTION\|>|(?:<\|message_sep\|>)?function call<\|role_sep\|>|<\|function_call\|>|<(?:function_call|longcat_tool_call|TOOLCALL)>|"
+    r" -> tool/function_call\n|<\|message_model\|>\w*<\|content_invoke_tool_json\|>|<\|action_start\|>\s*<\|plugin\|>|<\|tool_call_start\|>(?=\[\{)|\[unused11\]|functools(?=\[\{)"
+)
+"""Marks before JSON that names its calls."""
 _NAME = r"(?P<name>[\w.:/-]+?)"
 FORMS = (
     Form(
@@ -76,27 +84,27 @@ FORMS = (
         close=r"</function>",
     ),
     Form(
-        "GLM 4.5 to 5.1, Hunyuan, Ling, Spark, TeleChat3: chat templates",
-        r"(?:<tool_calls(?::\w+)?>\s*)?<tool_call(?::\w+)?>[\w.-]+\s*<(?:tool_sep|arg_key|param_key)",
-        r"<tool_call(?::\w+)?>(?P<name>[\w.-]+)\s*(?:<tool_sep(?::\w+)?>)?\s*",
+        "GLM 4.5 to 5.1, Hunyuan, Ling, LongCat, Spark, TeleChat3: chat templates",
+        r"(?:<tool_calls(?::\w+)?>\s*)?<(?:longcat_)?tool_call(?::\w+)?>[\w.-]+\s*<(?:longcat_)?(?:tool_sep|arg_key|param_key)",
+        r"<(?:longcat_)?tool_call(?::\w+)?>(?P<name>[\w.-]+)\s*(?:<tool_sep(?::\w+)?>)?\s*",
         _pair(
-            r"<(?:arg|param)_key(?::\w+)?>(?P<key>[^<]+)</\w+_key(?::\w+)?>\s*<\w+_value(?::\w+)?>",
+            r"<(?:longcat_)?(?:arg|param)_key(?::\w+)?>(?P<key>[^<]+)</\w+_key(?::\w+)?>\s*<\w+_value(?::\w+)?>",
             r"</\w+_value(?::\w+)?>",
-            r"</tool_call",
+            r"</(?:longcat_)?tool_call",
         ),
         r"</?tool_calls(?::\w+)?>",
-        r"</tool_call(?::\w+)?>",
+        r"</(?:longcat_)?tool_call(?::\w+)?>",
     ),
     Form(
-        "Claude: invoke tags; MiniMax-M2, DeepSeek V3.2 and V4 (DSML): chat templates",
-        rf"<{_INVOKE}(?:function_calls|tool_calls?|calls)>\s*<{_INVOKE}invoke |<{_INVOKE}invoke name=",
+        "Claude: invoke tags; MiniMax-M2, DeepSeek V3.2 and V4 (DSML), Step3: chat templates",
+        rf"<{_INVOKE}(?:function_calls|tool_calls?|calls)>\s*<{_INVOKE}invoke |{_STEP_OPENING}<{_INVOKE}invoke name=",
         rf"<{_INVOKE}invoke name=\"(?P<name>[^\"]+)\">\s*",
         _pair(
             rf"<{_INVOKE}parameter name=\"(?P<key>[^\"]+)\"(?: string=\"(?P<text>\w+)\")?>",
             rf"</{_INVOKE}parameter>",
             rf"</{_INVOKE}invoke>",
         ),
-        rf"</?{_INVOKE}(?:function_calls|tool_calls?|calls)>",
+        rf"</?{_INVOKE}(?:function_calls|tool_calls?|calls)>|{_STEP}",
         rf"</{_INVOKE}invoke>",
     ),
     Form(
@@ -108,11 +116,11 @@ FORMS = (
         rf"{_MINIMAX}</invoke>",
     ),
     Form(
-        "Gemma 4: chat template",
-        r"<\|tool_call>call:",
-        r"<\|tool_call>call:(?P<name>[\w.]+)\{",
-        r",?\s*(?P<key>\w+):(?:<\|\"\|>)?(?P<value>.*?)(?:<\|\"\|>)?(?=,\w+:|\}\s*(?:<|$))",
-        close=r"\}(?:<tool_call\|>)?",
+        "Gemma 4, FunctionGemma: chat templates",
+        r"<(?:\|tool|start_function)_call>call:",
+        r"<(?:\|tool|start_function)_call>call:(?P<name>[\w.]+)\{",
+        r",?\s*(?P<key>\w+):(?:<\|\"\|>|<escape>)?(?P<value>.*?)(?:<\|\"\|>|<escape>)?(?=,\w+:|\}\s*(?:<|$))",
+        close=r"\}(?:<tool_call\|>|<end_function_call>)?",
     ),
     Form(
         "Hermes, Qwen 2.5 and 3, Granite, Phi, MiniMax-M1: chat templates, JSON in tool_call tags",
@@ -120,6 +128,14 @@ FORMS = (
         arguments="whole",
         between=r"<\|?/?(?:tool_calls?|tool_use)\|?>|,",
     ),
+    Form(
+        "Command A, GigaChat 3, Granite 20B, HyperCLOVA X, Inkling, InternLM 2 to 3, LongCat, Nemotron, Pangu, Phi-4-mini: chat templates",
+        _BEFORE_JSON,
+        arguments="whole",
+        between=rf"{_BEFORE_JSON}|<\|(?:END_ACTION|action_end|tool_call_end|end_message)\|>|</(?:TOOLCALL|function_call|longcat_tool_call)>|\[unused12\]",
+    ),
+    Form("Apertus: chat template", r"<\|tools_prefix\|>", r"<\|tools_prefix\|>", "keys", r"<\|tools_suffix\|>"),
+    Form("Command R: chat template", r"Action:\s*```json\s", r"Action:\s*```json\s*", "whole", r"```"),
     Form(
         "DeepSeek V3, R1, V3.1: chat templates",
         _DEEPSEEK.format("calls?[_▁]begin"),
@@ -146,11 +162,15 @@ FORMS = (
     ),
     Form(
         "gpt-oss: Harmony, calls in the commentary channel",
-        r"(?:<\|start\|>assistant)?(?:<\|channel\|>\w+)? ?to=[\w.]+\s*(?:<\|channel\|>\w+\s*)?(?:<\|constrain\|>)?\w*\s*<\|message\|>",
-        rf"(?:<\|start\|>assistant)?(?:<\|channel\|>\w+)? ?to={_NAME}\s*(?:<\|channel\|>\w+\s*)?(?:<\|constrain\|>)?\w*\s*<\|message\|>\s*",
+        rf"(?:{_ANALYSIS})?(?:<\|start\|>assistant)?(?:<\|channel\|>\w+)? ?to=[\w.]+\s*(?:<\|channel\|>\w+\s*)?(?:<\|constrain\|>)?\w*\s*<\|message\|>",
+        rf"(?:<\|start\|>assistant)?(?:<\|channel\|>\w+)? ?to={_NAME}(?![\w.:/-])\s*(?:<\|channel\|>\w+\s*)?(?:<\|constrain\|>)?\w*\s*<\|message\|>\s*",
+        between=_ANALYSIS,
     ),
     Form(
-        "Mistral 7B to Small 3.1: tokenizers v2 and v3 of mistral-common", r"\[TOOL_CALLS\]", r"\[TOOL_CALLS\]", "whole"
+        "Mistral 7B to Small 3.1: tokenizers v2 and v3 of mistral-common",
+        r"\[TOOL_CALLS\]",
+        r"\[TOOL_CALLS\]\s*",
+        "whole",
     ),
     Form(
         "Magistral, Devstral: tokenizers v11 and v13 of mistral-common",
@@ -183,13 +203,12 @@ _JSON = Form(
 )
 _PATCH = r"\*\*\* Begin Patch\n.*\n\*\*\* End Patch"
 """GPT: the grammar of Codex's apply_patch."""
+_END_MARKS = r"\s+|<\|(?:im_end|eot_id|eom_id|end|call|return|endoftext|observation|user|eom|eot|END_OF_TURN_TOKEN)\|>|<end_of_turn>|</s>|<｜end▁of▁sentence｜>"
 _CODE = (
-    r"(?:```tool_code\s*\n|<tool_code>|<\|tool_call_start\|>)(?P<code>.*?)(?:```|</tool_code>|<\|tool_call_end\|>|$)"
+    r"(?:```tool_code\s*\n|<tool_code>|<\|tool_call_start\|>|<\|python_start\|>|<function_calls>(?=\s*\w+\())"
+    rf"(?P<code>.*?)(?:```|</tool_code>|<\|tool_call_end\|>|<\|python_end\|>|</function_calls>|$)(?:{_END_MARKS})*+"
 )
-"""Gemini, Gemma 3: prompts for tool_code; LFM 2: chat template. Calls in Python, possibly within `print()` or a list."""
-_END_MARKS = (
-    r"\s+|<\|(?:im_end|eot_id|eom_id|end|call|return|endoftext|observation|user|eom|eot)\|>|</s>|<｜end▁of▁sentence｜>"
-)
+"""Gemini, Gemma 3: prompts for tool_code; LFM 2, Llama 4, OLMo 3: chat templates. Calls in Python, possibly in `print()` or a list."""
 _RESULT = r"\s*(?:<(?:\w+:)?(?:tool_response|function_results|tool_result|result)>|\[TOOL_RESULTS\]|<\|start\|>functions|Observation:)"
 """A result that a model invents after its call: nothing from there on is its own."""
 _FENCE = r"(?ms)^ {0,3}(?P<ticks>`{3,}|~{3,}).*?(?:^ {0,3}(?P=ticks)|\Z)|`[^`\n]+`"
@@ -294,12 +313,19 @@ def _read(form: Form, text: str) -> Sequence[Written]:
 def _call(form: Form, head: re.Match[str], text: str) -> tuple[int, Sequence[Written]] | None:
     """Return the end of the call or calls after a head, and the calls."""
     at = head.end()
-    if form.arguments in ("json", "whole"):
+    if form.arguments in ("json", "whole", "keys"):
         try:
             value, at = json.JSONDecoder(strict=False).raw_decode(text, at)
         except (ValueError, RecursionError):
             return None
-        calls = _named_in(value) if form.arguments == "whole" else [(head["name"], value)]
+        match form.arguments:
+            case "whole":
+                calls = _named_in(value)
+            case "keys":
+                each = [given for given in value if isinstance(given, dict)] if isinstance(value, list) else []
+                calls = [pair for given in each for pair in given.items()]
+            case _:
+                calls = [(head["name"], value)]
         return (at, calls) if calls and all(isinstance(given, Mapping) for _, given in calls) else None
     given: dict[str, Any] = {}
     pattern = re.compile(form.arguments, re.DOTALL)
@@ -355,6 +381,8 @@ def _unmarked(text: str) -> Iterator[tuple[str, Sequence[Written]]]:
         yield before, [("apply_patch", {"input": patch["patch"]})] if "```" not in before else ()
     if code := re.search(rf"(?s)(?:^|\n){_CODE}\s*$", text):
         yield text[: code.start()].rstrip(), list(_in_python(code["code"]))
+    elif re.fullmatch(r"\[\w+\(.*\)\]", text.strip(), re.DOTALL):
+        yield "", list(_in_python(text))
 
 
 def _in_python(code: str) -> Iterator[Written]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from agentcli.agent.written_calls import written_calls
 from agentcli.core.message import ToolCall
 from agentcli.providers.scripted.model import say
 from tests.agent.open_session import ended, messages, open_session, results, say_to
@@ -42,11 +43,31 @@ FORMS = {
     "Devstral": f"[TOOL_CALLS]read[ARGS]{JSON}",
     "tool_code": '```tool_code\nprint(default_api.read(file_path="a.txt", limit=1))\n```',
     "Cline": "<read_file>\n<path>a.txt</path>\n<limit>1</limit>\n</read_file>",
+    "Harmony after its analysis": f"<|channel|>analysis<|message|>I read it.<|end|><|start|>assistant<|channel|>commentary to=functions.read<|message|>{JSON}<|call|>",
+    "Mistral with a space": f"[TOOL_CALLS] [{NAMED}]",
+    "Llama 4": '[read(file_path="a.txt", limit=1)]',
+    "Llama 4 with marks": '<|python_start|>[read(file_path="a.txt", limit=1)]<|python_end|><|eot|>',
+    "OLMo 3": '<function_calls>\nread(file_path="a.txt", limit=1)\n</function_calls>',
+    "FunctionGemma": "<start_function_call>call:read{file_path:<escape>a.txt<escape>,limit:1}<end_function_call>",
+    "Granite 20B": f"<function_call> {NAMED}",
+    "Command R": f"Action: ```json\n[{json.dumps({'tool_name': 'read', 'parameters': ARGUMENTS})}]```",
+    "Command A": f"<|START_ACTION|>[\n    {json.dumps({'tool_call_id': '0', 'tool_name': 'read', 'parameters': ARGUMENTS})}\n]<|END_ACTION|><|END_OF_TURN_TOKEN|>",
+    "Nemotron": f"<TOOLCALL>[{NAMED}]</TOOLCALL>",
+    "Phi-4-mini": f"functools[{NAMED}]",
+    "InternLM": f"<|action_start|><|plugin|>\n{NAMED}<|action_end|>",
+    "Pangu": f"<|tool_call_start|>[{NAMED}]<|tool_call_end|>",
+    "GigaChat 3": f"function call<|role_sep|>\n{NAMED}",
+    "HyperCLOVA X": f" -> tool/function_call\n[{NAMED}]<|im_end|>",
+    "Inkling": f"<|message_model|>read<|content_invoke_tool_json|>{json.dumps({'name': 'read', 'args': ARGUMENTS})}<|end_message|>",
+    "Apertus": f"<|tools_prefix|>[{json.dumps({'read': ARGUMENTS})}]<|tools_suffix|>",
+    "Step3": '<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="read"><steptml:parameter name="file_path">a.txt</steptml:parameter><steptml:parameter name="limit">1</steptml:parameter></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>',
+    "LongCat": "<longcat_tool_call>read\n<longcat_arg_key>file_path</longcat_arg_key>\n<longcat_arg_value>a.txt</longcat_arg_value>\n<longcat_arg_key>limit</longcat_arg_key>\n<longcat_arg_value>1</longcat_arg_value>\n</longcat_tool_call>",
+    "LongCat, JSON": f"<longcat_tool_call>\n{NAMED}\n</longcat_tool_call>",
     "a lone fence": f"```json\n{NAMED}\n```",
     "bare JSON": NAMED,
     "JSON as on the wire": json.dumps({"tool_calls": [{"type": "function", "function": {"name": "read", "arguments": JSON}}]}),
 }  # fmt: skip
-WITH_PROSE = [name for name in FORMS if name not in ("a lone fence", "bare JSON", "JSON as on the wire")]
+WITH_PROSE = [name for name in FORMS if name not in ("Llama 4", "a lone fence", "bare JSON", "JSON as on the wire")]
 
 
 def called(folder: Path, text: str, task: str = "go", mode: Any = "yolo") -> tuple[list[ToolCall], list[str], int]:
@@ -118,6 +139,7 @@ QUOTES = {
     "JSON in an explanation": f"The request is:\n\n```json\n{NAMED}\n```\n\nThe name comes first.",
     "a fence after prose": f"A call looks like this:\n\n```json\n{NAMED}\n```",
     "JSON that is no call": '{"name": "read", "version": "1.0"}',
+    "a list of names without calls": "<|tools_prefix|>1<|tools_suffix|>",
     "an unknown tool": '<tool_call>\n{"name": "launch", "arguments": {}}\n</tool_call>',
     "a parameter missing": '<tool_call>\n{"name": "read", "arguments": {"limit": 1}}\n</tool_call>',
     "HTML": "<details>\n<summary>More</summary>\n</details>",
@@ -129,6 +151,11 @@ QUOTES = {
 def test_a_call_that_a_reply_only_quotes_is_text(text: str, tmp_path: Path) -> None:
     calls, outputs, _ = called(tmp_path, text)
     assert (calls, outputs) == ([], [])
+
+
+def test_a_code_call_with_spaces_behind_it_is_read_in_no_time() -> None:
+    text = f"```tool_code\nread(file_path='a.txt')\n```{' ' * 3_000}x"
+    assert written_calls(text, lambda _: True) == (text, ())
 
 
 def test_other_tags_in_the_task_do_not_make_a_call_a_quotation(tmp_path: Path) -> None:
