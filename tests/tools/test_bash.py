@@ -19,6 +19,7 @@ from agentcli.permissions.sandbox.choose import detect
 from agentcli.system.programs import environment
 from agentcli.tools.registry import run, tools
 from tests.processes import fresh_mark, living
+from tests.tables import each_row
 from tests.tools.conftest import Call
 from tests.tools.workplace import Bench
 
@@ -550,6 +551,38 @@ def test_each_part_of_a_last_pipe_has_its_exit(
     outcome = call("bash", command=command)
     assert outcome.metadata.get("parts") == parts
     assert outcome.metadata["exit_code"] == (parts[-1] if parts else 0)
+
+
+def test_the_parts_of_a_pipe_have_their_exits_in_a_folder_below_too(call: Call, ctx: Bench) -> None:
+    (ctx.cwd / "sub").mkdir()
+    ctx.scope = CallScope(folder=ctx.cwd / "sub")
+    outcome = call("bash", command="pwd; (exit 5) | cat")
+    assert outcome.output == f"{ctx.cwd / 'sub'}\n"
+    assert outcome.metadata["parts"] == [5, 0]
+
+
+@linux
+@pytest.mark.skipif(detect().kind != "bubblewrap", reason="bubblewrap does not work here")
+@each_row(
+    ("command", "left"),
+    [
+        ("sleep {mark} & echo on", "1 process"),
+        ("sleep {mark} & sleep {mark} & true && echo on", "2 processes"),
+        ("sleep {mark} & kill $!; wait; echo on", ""),
+        ("echo on 2>&1 && true", ""),
+        ("(exit 5) | echo on", ""),
+    ],
+)
+def test_what_a_sandbox_ends_with_its_command_is_told(
+    command: str, left: str, call: Call, ctx: Bench, mark: str
+) -> None:
+    inside = ["--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    bubblewrap = [detect().program, *inside]
+    ctx.scope = CallScope(sandbox=CommandSandbox(lambda argv: Boxed([*bubblewrap, *argv])))
+    output = call("bash", command=command.format(mark=mark)).output
+    told = f"\n[stopped what it left running ({left}); use run_in_background for what should go on]" if left else "\n"
+    assert output == f"on{told}"
+    assert living(mark) == []
 
 
 def test_nothing_of_the_report_on_parts_is_seen_by_a_command(call: Call) -> None:

@@ -6,6 +6,7 @@ Each has its own shell and sandbox, and is watched until all its processes have 
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -208,19 +209,24 @@ def _prepared(ctx: ToolContext, command: str, wrap: Wrap | None, parts: Sequence
         return Command((), ctx.cwd, env).within(boxed)
     argv = _shell(ctx, shell, command)
     boxed = wrap(argv) if wrap else Boxed(argv)
-    if "|" not in command or "BASH_ENV" in env:
+    if not re.search(_PIPE_OR_JOB, command) or "BASH_ENV" in env:
         return Command(argv, ctx.cwd, env).within(boxed)
     env["BASH_ENV"] = f"/dev/fd/{_READ_FIRST}"
-    told = Command(argv, ctx.cwd, env, files={_READ_FIRST: _TELL_PARTS.encode()}, tells=_TOLD)
+    told = Command(argv, ctx.cwd, env, files={_READ_FIRST: _TELL_ENDS.encode()}, tells=_TOLD)
     return told.within(boxed)
 
 
+_PIPE_OR_JOB = r"\||(?<![&>])&(?![&>])"
 _READ_FIRST, _TOLD = 198, 199
-"""Descriptors that bash reads before a command with pipes, and on which it reports at its end."""
-_TELL_PARTS = f"exec {_READ_FIRST}<&-; unset BASH_ENV; trap '{{ printf %s \"${{PIPESTATUS[*]}}\" >&{_TOLD}; }} 2>/dev/null' EXIT\n"
-"""Makes bash report the exit code of each part of its last pipe.
+"""Descriptors that bash reads before a command with pipes or jobs, and on which it reports at its end."""
+_TELL_ENDS = (
+    f"exec {_READ_FIRST}<&-; unset BASH_ENV; "
+    f"trap '{{ case $BASHPID in $$) printf %s \"${{PIPESTATUS[*]}};$(jobs -rp)\" >&{_TOLD};; esac; }} 2>/dev/null' EXIT\n"
+)
+"""Makes bash report the exit code of each part of its last pipe, and the jobs that still run.
 
-The exit code of bash is only that of the last part.
+The exit code of bash is only that of the last part. A sandbox ends the jobs with bash, before anything outside counts
+them. A signal may run the trap in a child, which reports nothing.
 """
 
 
@@ -229,7 +235,8 @@ def _shell(ctx: ToolContext, shell: str, command: str) -> Sequence[str]:
     argv = [shell, "--noprofile", "--norc", "-c", command]
     if ctx.scope.folder is None:
         return argv
-    return [shell, "--noprofile", "--norc", "-c", _MOVE, "bash", str(ctx.scope.folder), *argv]
+    # A privileged shell leaves BASH_ENV to the one that it becomes.
+    return [shell, "--noprofile", "--norc", "-p", "-c", _MOVE, "bash", str(ctx.scope.folder), *argv]
 
 
 def _in_background(ctx: ToolContext, call_id: str, command: str, prepared: Command) -> ToolOutput:
@@ -246,7 +253,8 @@ def _in_background(ctx: ToolContext, call_id: str, command: str, prepared: Comma
 
 def _outcome(capture: OutputBuffer, ended: Ended, seconds: float, limits: ToolLimits) -> ToolOutput:
     text = capture.text()
-    notes = notes_on(text, ended, seconds, limits)
+    exits, _, jobs = ended.told.partition(";")
+    notes = notes_on(text, replace(ended, left=max(ended.left, len(jobs.split()))), seconds, limits)
     status: Status = "interrupted" if ended.why == "interrupted" else "success" if ended.exit_code == 0 else "error"
     if ended.why in ("timeout", "idle"):
         status = "error"
@@ -260,7 +268,7 @@ def _outcome(capture: OutputBuffer, ended: Ended, seconds: float, limits: ToolLi
             "exit_code": ended.exit_code,
             "seconds": round(ended.seconds, 3),
             "bytes": capture.size,
-            **_parts(ended.told),
+            **_parts(exits),
         },
     )
 
