@@ -27,6 +27,7 @@ from agentcli.agent.check_commands import (
 from agentcli.agent.claim_words import Kind
 from agentcli.agent.claims import claims
 from agentcli.core.dataclass import dataclass
+from agentcli.core.message import PIPE_CLOSED
 from agentcli.permissions.shell.programs.forge import reads_forge
 from agentcli.permissions.shell.programs.known_programs import is_interpreter
 
@@ -309,7 +310,7 @@ def _parts(step: Step) -> Iterator[_Part]:
             continue
         exit = step.exit if whole and _is_true(found, at, strict) else None
         if len(step.parts) > 1 and at >= last_pipe:
-            exit = step.parts[at - last_pipe] if step.parts[at - last_pipe] != _PIPE_CLOSED else exit
+            exit = step.parts[at - last_pipe] if step.parts[at - last_pipe] != PIPE_CLOSED else exit
         # If a chain of && succeeded, all its parts did; a failure may be another part's.
         if exit and any(joint == "&&" for _, joint in found[at:]) and summary is not None:
             exit = None
@@ -363,9 +364,6 @@ def _kinds_of_script(output: str) -> frozenset[Kind]:
     return frozenset(
         kind for line in _SCRIPT.findall(output) for words, _ in _commands(line) for kind in kinds_of(words)
     )
-
-
-_PIPE_CLOSED = 141
 
 
 def _sections(commands: Sequence[Sequence[str]], output: str) -> Sequence[str]:

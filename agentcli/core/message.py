@@ -213,6 +213,20 @@ class UnfinishedText(tuple[Pieces, ...]):
 P = TypeVar("P", bound="Part")
 
 
+PIPE_CLOSED = 128 + 13
+"""Exit code of a command whose reader has read enough."""
+
+
+def exit_in_pipe(metadata: Mapping[str, Any]) -> int | None:
+    """Return the exit code of a command in a result's metadata; None if unknown.
+
+    If the last part of its last pipe succeeded, it is that of the last part that failed.
+    """
+    code = metadata.get("exit_code")
+    failed = [each for each in metadata.get("parts", ()) if each not in (0, PIPE_CLOSED)]
+    return (code or (failed[-1] if failed else 0)) if isinstance(code, int) else None
+
+
 FINDINGS = "findings"
 """Metadata key of a result: the end of its output, which lists the new findings of an edit."""
 ADDED = "Added by agentcli"

@@ -300,6 +300,8 @@ class CommandSandbox:
     """Returns why hosts were refused since the last call, but for those that the user does not allow."""
     fetches: Callable[[str], bool] = lambda _: False
     """Returns True for a command that the network was opened to, without the user's credentials."""
+    gated: bool = False
+    """True if commands that only fetch packages reach hosts on a list."""
     same_port: Callable[[int], bool] = lambda _: True
     """Returns True if a command reaches the same thing at a local port as outside the sandbox."""
     parts: tuple[LinePart, ...] = ()

@@ -371,6 +371,7 @@ class WorkspacePolicy:
         """Return what a sandbox tells about the network of its last command."""
         return {
             "fetches": lambda line: self._gate.now is not None and self._gate.now.is_for(line),
+            "gated": self.gated,
             "refused_hosts": lambda: gate.refusals() if (gate := self._gate.now) is not None else (),
         }
 

@@ -461,6 +461,41 @@ def test_an_error_of_the_kernel_in_the_sandbox_is_explained_when_nobody_can_answ
     assert ("no one can let it run outside" in output) == bool(limit)
 
 
+@each_row(
+    ("command", "explained"),
+    [
+        ("(echo 'error: Could not resolve host: index.example'; exit 101) 2>&1 | tail -5", True),
+        ("(echo 'dial udp: connect: network is unreachable'; exit 1) | tail -5 | cat", True),
+        ("(echo 'Could not resolve host: index.example'; exit 0) | tail -5", False),
+        ("(echo 'Could not resolve host: index.example'; exit 141) | head -1", False),
+        ("(echo 'find: x: Permission denied'; exit 1) | head -5", False),
+        ("(echo 'FAILED 3 tests'; exit 1) | tail -5", False),
+    ],
+)
+def test_a_failure_without_network_that_a_pipe_hides_is_explained(
+    command: str, explained: bool, call: Call, ctx: Bench
+) -> None:
+    async def nobody(command: str, reason: str) -> None:
+        return None
+
+    ctx.scope = CallScope(sandbox=CommandSandbox(wrap=Boxed, escalate=nobody))
+    outcome = call("bash", command=command)
+    assert (outcome.status, "it ran in a sandbox" in outcome.output) == ("success", explained)
+
+
+@each_row(("gated", "fetches"), [(True, False), (True, True), (False, False)])
+def test_a_command_without_network_is_told_that_one_which_only_fetches_has_it(
+    gated: bool, fetches: bool, call: Call, ctx: Bench
+) -> None:
+    async def nobody(command: str, reason: str) -> None:
+        return None
+
+    ctx.scope = CallScope(sandbox=CommandSandbox(wrap=Boxed, escalate=nobody, gated=gated, fetches=lambda _: fetches))
+    output = call("bash", command="echo Could not resolve host: index.example; exit 101").output
+    assert ("a command that only fetches packages" in output) == (gated and not fetches)
+    assert "it ran in a sandbox" in output
+
+
 @pytest.mark.parametrize(
     ("end", "notes"),
     [

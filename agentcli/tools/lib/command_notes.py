@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from agentcli.core.message import exit_in_pipe
 from agentcli.core.text.words import plural
 from agentcli.core.tool import (
     CommandSandbox,
@@ -53,6 +54,7 @@ _TAIL = 4_000
 HELD = "[it ran in a sandbox, which {limit}. If that is why it failed: {next}]"
 REFUSED = "[network: {hosts}{next}]"
 NO_NETWORK = "reaches no network but servers that you started, and hosts that a network(HOST) rule allows"
+FETCHING = "; a command that only fetches packages, such as `cargo fetch` or `go mod download`, reaches its registry"
 NO_WRITING = "can write only in the workspace and /tmp, and not in .git and other protected files"
 NO_SEEING = "sees nothing of the home folder but programs and what the command or rules about read name"
 KEPT_IN = "the user did not let it run outside. Do it another way, or leave it out and say so"
@@ -74,15 +76,18 @@ def credentials_missing(output: str) -> str:
 def blocked_by_sandbox(outcome: ToolOutput, sandbox: CommandSandbox) -> str:
     """Return the line with which a failed command reports an error of the sandbox; empty if there is none.
 
-    A refused connection counts only if a program outside serves the port. A failed part
-    of a pipe counts only with an error of a read-only file system. Others may be what the pipe is about.
+    A refused connection counts only if a program outside serves the port. If the last part of a pipe hides the failure
+    of another part, only a missing network and a read-only file system count.
     """
+    failed = outcome.status == "error" and bool(outcome.metadata["exit_code"])
+    if not failed and not exit_in_pipe(outcome.metadata):
+        return ""
     tail = outcome.output[-_TAIL:]
-    if outcome.status != "error" or not outcome.metadata["exit_code"]:
-        found = re.search(READ_ONLY, tail) if any(outcome.metadata.get("parts", ())) else None
-        return found.group().strip() if found else ""
-    if found := re.search(_BLOCKED, tail):
-        return found.group().strip()
+    for found in re.finditer(_BLOCKED, tail):
+        if failed or found["network"] or re.search(READ_ONLY, found.group()):
+            return found.group().strip()
+    if not failed:
+        return ""
     for missing, _ in _hidden(tail, sandbox):
         return missing
     refused = re.search(_REFUSED, tail)
@@ -144,14 +149,17 @@ def _has_module(packages: Path, module: str) -> bool:
     )
 
 
-def with_cause(outcome: ToolOutput, reason: str, refused: Sequence[str], after: str) -> ToolOutput:
-    """Add the refused hosts to a command's output. If `reason` says that it failed by the sandbox, add what to do `after` it."""
+def with_cause(outcome: ToolOutput, reason: str, refused: Sequence[str], after: str, *, gated: bool) -> ToolOutput:
+    """Add the refused hosts to a command's output. If `reason` says that it failed by the sandbox, add what to do `after` it.
+
+    `gated` is true if another command, which only fetches packages, would reach their registry.
+    """
     hosts = "; ".join(refused[:5])
     found = re.search(_BLOCKED, reason)
-    limit = NO_SEEING if re.search(_MISSING, reason) else NO_NETWORK
+    limit = NO_SEEING if re.search(_MISSING, reason) else NO_NETWORK + FETCHING * gated
     if found is not None and not found["network"]:
         limit = NO_WRITING
-    by_host = bool(hosts) and limit == NO_NETWORK
+    by_host = bool(hosts) and limit.startswith(NO_NETWORK)
     notes = (
         [REFUSED.format(hosts=hosts, next=f". If that is why it failed: {after}" * bool(reason and by_host))]
         if hosts

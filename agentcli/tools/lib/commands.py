@@ -79,7 +79,8 @@ async def run_command(ctx: ToolContext, call_id: str, command: str, timeout: int
         if reason and leaves is None and await asyncio.to_thread(is_held, reason, sandbox, ctx.cwd):
             sandbox.held(command, reason)
         after = NOBODY if leaves is None else KEPT_IN
-        outcome = with_cause(outcome, reason if sandbox.escalate else "", refused, after)
+        gated = sandbox.gated and not sandbox.fetches(command)
+        outcome = with_cause(outcome, reason if sandbox.escalate else "", refused, after, gated=gated)
         return await asyncio.to_thread(with_files_seen, ctx, command, outcome)
     again = with_sandbox_notes(
         await _run(ctx, call_id, command, _prepared(ctx, command, sandbox.outside), timeout), sandbox
