@@ -15,7 +15,7 @@ from agentcli.context.ledger.decisions import fold_decisions
 from agentcli.context.ledger.shell_effects import effects
 from agentcli.context.ledger.standing_rules import standing_rules
 from agentcli.core.dataclass import dataclass, replace
-from agentcli.core.message import Message, Status, ToolCall, ToolResult
+from agentcli.core.message import Message, Status, ToolCall, ToolResult, exit_in_pipe
 from agentcli.core.record import InnerCall, Record, Todo, TodoItem, VerbatimText
 from agentcli.core.subagent_result import changed_files
 from agentcli.core.tool import UNKNOWN, Traits
@@ -376,8 +376,7 @@ def _note_command(
 ) -> Ledger:
     if not isinstance(command, str) or not command.strip():
         return ledger
-    code = result.metadata.get("exit_code")
-    code = code if isinstance(code, int) else None
+    code = exit_in_pipe(result.metadata)
     failed = result.failed or bool(code)
     command = command[: keep.command_characters]
     former = commands.pop(command, CommandFact(command, runs=0))

@@ -16,6 +16,7 @@ from agentcli.context.ledger.ledger import (
     FileFact,
     Ledger,
     NameFact,
+    TestFact,
     _at,
     fold_names,
     from_json,
@@ -357,6 +358,29 @@ def test_a_command_that_succeeds_does_to_a_file_what_its_words_say(command: str,
     story.user("go")
     story.runs(command, exit_code=code)
     assert folded(Ledger(files=(FileFact("a.py", reads=1, lines=10, last=1),)), story.records).files == (fact,)
+
+
+@each_row(
+    ("parts", "code", "state"),
+    [
+        ([101, 0], 101, {"exit_code": 101, "failed": True}),
+        ([0, 0], 0, {"exit_code": 0, "failed": False}),
+        ([141, 0], 0, {"exit_code": 0, "failed": False}),
+        ([], 0, {"exit_code": 0, "failed": False}),
+    ],
+)
+def test_a_failure_that_a_pipe_hides_is_a_failure(parts: list[int], code: int, state: dict[str, object]) -> None:
+    story = Story()
+    story.user("go")
+    line = "error: no matching package named `a` found"
+    meta = {"exit_code": 0, "parts": parts}
+    story.does("bash", line, command="cargo test 2>&1 | tail -5", meta=meta)
+    red = TestFact("cargo test", failed=True, summary="1 failed", failing=("a::b",), last=1)
+    after = folded(Ledger(tests=red), story.records)
+    (fact,) = after.commands
+    assert {"exit_code": fact.exit_code, "failed": fact.failed} == state
+    assert after.tests is not None
+    assert after.tests.failed == bool(code)
 
 
 def test_a_file_that_a_command_makes_is_created_only_if_it_was_unknown() -> None:
