@@ -83,7 +83,7 @@ _CACHES = (
 
 _SHARED = (".local", ".cargo", "go")
 """Folders in the home folder with more than programs: only their subfolder on PATH is visible."""
-_INSTALLED = ("lib", "lib64", "libexec", "versions", "installs", "tools", "shims", "packages")
+_INSTALLED = ("lib", "lib64", "libexec", "versions", "installs", "tools", "toolchains", "shims", "packages")
 """Names beside a `bin` that mark a folder as a complete installation."""
 _PROGRAM_FOLDERS = ("bin", "sbin", "shims", "libexec", "Scripts", "condabin")
 _ENTRIES = 2_000

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -211,6 +212,14 @@ def test_an_environment_in_the_workspace_finds_the_python_that_it_is_built_on(to
     assert [path for path in visible(workspace).personal if path.is_relative_to(base)] == [base]
     (top / "work/.venv/pyvenv.cfg").write_text(f"home = {top}/other\n")
     assert top / "other" not in visible(workspace).personal
+
+
+def test_a_folder_of_toolchains_that_a_variable_names_is_seen(top: Path) -> None:
+    (top / "rust/toolchains/stable/bin").mkdir(parents=True)
+    workspace = Workspace(top / "work", (top / "work",), top, path="/usr/bin")
+    for folder, seen in (("rust", True), ("other", False)):
+        named = replace(workspace, env={"RUSTUP_HOME": str(top / folder)})
+        assert (top / folder in visible(named).personal) == seen, folder
 
 
 def test_settings_with_credentials_are_shown_to_git_alone(top: Path) -> None:
