@@ -132,9 +132,13 @@ def _names_none(program: str, before: Piece, piece: Piece, workspace: Workspace)
 
 
 def _is_script(program: str, before: Piece, piece: Piece) -> bool:
-    """Return True for the word with the script of a shell, behind the option for it."""
-    shell = os.path.basename(program) in _SHELLS and _GIVES_SCRIPT.fullmatch(before.text) is not None
-    return shell and piece.known
+    """Return True for the word with the script of a shell."""
+    return gives_script(program, before.text) and piece.known
+
+
+def gives_script(program: str, option: str) -> bool:
+    """Return True if the word behind this option is a script for this shell."""
+    return os.path.basename(program) in _SHELLS and _GIVES_SCRIPT.fullmatch(option) is not None
 
 
 _SHELLS = SHELLS - {"fish", "busybox"}

@@ -6,7 +6,7 @@ import glob
 import os
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
@@ -22,7 +22,7 @@ from agentcli.permissions.paths import (
     names_protected,
 )
 from agentcli.permissions.sandbox.visible import SYSTEM
-from agentcli.permissions.shell.effects.always_asked import names_only
+from agentcli.permissions.shell.effects.always_asked import gives_script, names_only
 from agentcli.permissions.shell.effects.changes import (
     CHANGING,
     all_restorable,
@@ -350,9 +350,9 @@ def _word_problems(part: Part, words: Sequence[str], folders: Sequence[Path], wo
     started = {named[0] for named in runs(part)}
     changes = any(map(replaces, started))
     shown = not changes and bool(workspace.exposed.paths)
-    for word in words[1:]:
+    for before, word in pairwise(words):
         called = "/" in word and "=" not in word and not word.startswith("-") and os.path.basename(word) in started
-        if called and words[0] in WRAPPERS:
+        if called and words[0] in WRAPPERS and not gives_script(words[0], before):
             yield _name_problem(word, folders, workspace)
             continue
         value = word.partition("=")[2] if word.startswith("-") else word

@@ -463,12 +463,13 @@ def test_a_program_may_be_given_the_name_of_a_file_that_the_sandbox_keeps(
 
 SCRIPTS = (
     "cat .git/config", "ls .claude && head -2 .claude/settings.json", "grep -rn x .github .claude | head", "git show HEAD:.gitmodules", "sed -n 1,9p AGENTS.md",
-    "cd src; diff ../AGENTS.md x", "sh -c 'wc -l AGENTS.md'",
+    "cd src; diff ../AGENTS.md x", "sh -c 'wc -l AGENTS.md'", "cat src/a\nmake", "/bin/ls src\nmake",
 )  # fmt: skip
-"""Lines that only read files which are protected from writing."""
+"""Lines that do no more than read files which are protected from writing."""
 HIDING = (
     "for f in AGENTS.md; do touch $f; done", "F=AGENTS.md; cp x $F", "F=AGENTS.md tool", "f() { touch $1; }; f AGENTS.md", "cat $(echo .env)",
-    "python3 - <<'E'\nopen('AGENTS.md', 'w')\nE", "trap 'touch AGENTS.md' EXIT", "eval touch AGENTS.md", "cp x .claud?/x", "cat {.env,x}", "cat ~/.ssh/id_rsa",
+    "make\nrm -rf /etc/x", "cat src/a\n/etc/x.sh", "/etc/x.sh a",
+    "make\nsudo ls", "trap 'touch AGENTS.md' EXIT", "eval touch AGENTS.md", "cp x .claud?/x", "cat {.env,x}", "cat ~/.ssh/id_rsa",
 )  # fmt: skip
 """Scripts whose commands alone do not tell which files they change or show."""
 
@@ -477,6 +478,7 @@ def test_a_script_of_a_shell_is_judged_by_its_commands(workspace: Workspace) -> 
     for shell in ("bash -c", "zsh -lc", "/bin/sh -ec"):
         reads = [line for line in SCRIPTS if decided(f"{shell} {shlex.quote(line)}", workspace).decision != "allow"]
         changes = (*KEPT["ask"], *HIDING)
+        assert [line for line in SCRIPTS if decided(line, workspace).decision != "allow"] == []
         freed = [line for line in changes if decided(f"{shell} {shlex.quote(line)}", workspace).decision != "ask"]
         assert (reads, freed) == ([], [])
     assert decided("fish -c 'cat (echo AGENTS.md)'", workspace).decision == "ask"
