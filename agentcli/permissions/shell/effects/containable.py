@@ -605,5 +605,24 @@ def scripts_problem(text: str, parts: Sequence[Part]) -> str:
     names = {os.path.basename(part.words[0].text).rstrip("0123456789.") for part in parts if part.words}
     if names.isdisjoint(INTERPRETERS - {"sed", "awk", "jq"}) or "<<" not in text:
         return ""
-    named = next((token for token in _TOKENS.split(text) if token and names_protected(token, write=True)), "")
+    tokens = (token for given in _script_texts(text, parts) for token in _TOKENS.split(given))
+    named = next((token for token in tokens if token and names_protected(token, write=True)), "")
     return f"{named} is protected" if named else ""
+
+
+def _script_texts(text: str, parts: Sequence[Part]) -> Sequence[str]:
+    """Return the texts in which a script may name files: input on the line, and values of variables.
+
+    Return the whole line if the shell completes such an input, or the line cannot be told apart.
+    """
+    found: list[str] = []
+    for line in (text, *(piece.text for part in parts for piece in part.words if "<<" in piece.text)):
+        parsed = parse(line)
+        inner = sum(piece.text.count("<<") for part in parsed.parts for piece in part.words)
+        if not parsed.whole or line.count("<<") != len(parsed.fed) + inner or any(map(_EXPANDED.search, parsed.fed)):
+            return (text,)
+        found += [*parsed.fed, *assigned_words(line)]
+    return found
+
+
+_EXPANDED = re.compile(rf"[$`{UNKNOWN}]")

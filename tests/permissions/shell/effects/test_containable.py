@@ -445,6 +445,8 @@ KEPT = {
         "python3 x.py ~/.codex/auth.json", "python3 -m x ~/.codex/x", "perl -pi -e s/a/b/ ~/.codex/x", "bash ~/.codex/x.sh", "python3 ~/.ssh/x.py",
         "python3 .codex/x.py", "python3 ./.codex/../.codex/x.py", "python3 ~/.codex/x.py > ~/.codex/y", "python3 ~/.codex/x.py .env", "python3 ~/.codex/.env",
         "python3 /tmp/x/.git/y.py", "python3 ~/.codex/x.py; rm -rf ~/.codex",
+        "python3 - <<'E'\nopen('AGENTS.md', 'w')\nE", "F=AGENTS.md python3 - <<'E'\nimport os\nE", "cat > x.py <<'E'\nopen('AGENTS.md', 'w')\nE\npython3 x.py",
+        "python3 - <<E\nopen('$F', 'w')\nE\ncat AGENTS.md", "X='open(\"AGENTS.md\")'; python3 - <<< \"$X\"",
     ),
 }  # fmt: skip
 """Commands that name files protected from writing, with the decision: the sandbox keeps existing ones as they are."""
@@ -463,7 +465,7 @@ def test_a_program_may_be_given_the_name_of_a_file_that_the_sandbox_keeps(
 
 SCRIPTS = (
     "cat .git/config", "ls .claude && head -2 .claude/settings.json", "grep -rn x .github .claude | head", "git show HEAD:.gitmodules", "sed -n 1,9p AGENTS.md",
-    "cd src; diff ../AGENTS.md x", "sh -c 'wc -l AGENTS.md'", "cat src/a\nmake", "/bin/ls src\nmake",
+    "cd src; diff ../AGENTS.md x", "sh -c 'wc -l AGENTS.md'", "cat src/a\nmake", "cat AGENTS.md\npython3 - <<'E'\nprint(1)\nE", "/bin/ls src\nmake",
 )  # fmt: skip
 """Lines that do no more than read files which are protected from writing."""
 HIDING = (
