@@ -35,6 +35,7 @@ from agentcli.permissions.shell.effects.whole_programs import (
     whole_program_of,
     words_change_files,
 )
+from agentcli.permissions.shell.programs.forge import forge_host
 from agentcli.permissions.shell.programs.known_programs import MOVES, bounded, uses_network, word_set
 from agentcli.permissions.shell.syntax.inner_commands import inner_command
 from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, below, parse_word, source_of, syntax_tree
@@ -133,6 +134,8 @@ def only_asks_forges(line: CommandLine) -> bool:
         known = run.words[:1] == ("gh",) and not any(UNKNOWN in word or BELOW in word for word in run.words)
         quiet = not run.reads and not run.env and all(STREAMS.fullmatch(to) or to.isdigit() for to in run.writes)
         if not known or not quiet or not all(map(found.is_place, run.folders)) or reader.chosen_here("gh", run.folders):
+            return False
+        if workspace.denies_host(forge_host(run.words, run.folders, workspace.env)):
             return False
         return reader.asks_forge(Command(run.words, "", True), run.folders)
 

@@ -159,7 +159,7 @@ def _command_nature(
     hidden = existing(denials, workspace) if denials else NOTHING
     if workspace.masks and hidden.files:
         workspace = replace(workspace, concealed=frozenset(hidden.files))
-    if rules.allow:
+    if rules.allow or any(rule.tool == NETWORK for rule in rules.deny):
         workspace = _with_hosts(workspace, tool, rules)
     given = analyse(command, workspace)
     if given.refused:
@@ -205,7 +205,12 @@ def _with_hosts(workspace: Workspace, tool: str, rules: Rules) -> Workspace:
         )
         return Hosts(Rules(*kinds)).verdict(host.removeprefix(kind))[0] == "allow"
 
-    return replace(workspace, allows_host=allows_host, approves=exactly.__contains__)
+    def denies_host(host: str) -> bool:
+        from agentcli.permissions.network.hosts import covers_host
+
+        return any(covers_host(rule.pattern, host) for rule in named.deny)
+
+    return replace(workspace, allows_host=allows_host, denies_host=denies_host, approves=exactly.__contains__)
 
 
 def _command_rule(rules: Iterable[Rule], line: CommandLine) -> Rule | None:

@@ -297,6 +297,8 @@ _SYSTEM = ("/usr/bin/", "/usr/local/bin/", "/bin/", "/opt/homebrew/bin/")
 
 
 def _forge(command: Command, folders: tuple[Path, ...], workspace: Workspace, reader: Reader) -> Elsewhere | None:
+    if workspace.denies_host(forge_host(command.words, folders, workspace.env)):
+        return None
     if workspace.gated and reader.asks_forge(command, folders):
         return Elsewhere(acts=True)
     pattern = writes_forge(command.words)

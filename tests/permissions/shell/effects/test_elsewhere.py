@@ -1373,6 +1373,19 @@ def test_deny_and_ask_rules_win_over_all_changes_elsewhere(workspace: Workspace)
 
 @each_row(
     "command",
+    ["gh pr view 5", "gh pr create -t x -b y", "gh pr view 5 | head -3", "until gh pr checks 5; do sleep 1; done"],
+)
+def test_a_denied_host_is_neither_read_nor_written_by_the_client_of_a_forge(command: str, workspace: Workspace) -> None:
+    settings(workspace, "https://github.com/a/b.git")
+    allow = parse_rules(allow=["network(writing:gh)"])
+    assert decided(command, workspace, allow).decision == "allow"
+    for host in ("github.com", "*.com", "*"):
+        assert decided(command, workspace, allow + parse_rules(deny=[f"network({host})"])).decision == "ask"
+    assert decided(command, workspace, allow + parse_rules(deny=["network(example.org)"])).decision == "allow"
+
+
+@each_row(
+    "command",
     [
         "until gh pr checks 16 2>&1 | grep -qv pending; do sleep 20; done; gh pr checks 16 2>&1 | head -10",
         'while true; do s=$(gh run view 5 --json status); echo "$s"; [ "$s" = completed ] && break; sleep 20; done',
