@@ -37,6 +37,7 @@ from agentcli.permissions.shell.effects.whole_programs import (
 )
 from agentcli.permissions.shell.programs.forge import forge_host
 from agentcli.permissions.shell.programs.known_programs import MOVES, bounded, uses_network, word_set
+from agentcli.permissions.shell.syntax.here_texts import scripts_in
 from agentcli.permissions.shell.syntax.inner_commands import inner_command
 from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, below, parse_word, source_of, syntax_tree
 from agentcli.permissions.shell.syntax.state import Run
@@ -461,6 +462,8 @@ def _is_followed(line: CommandLine) -> bool:
     if root.has_error or line.workspace is None or scripts_problem(line.text, line.parts) or _CONTROL.search(line.text):
         return False
     if any(UNKNOWN in source for run in line.followed or () for source in run.reads):
+        return False
+    if any(True for node in below(root) for _ in scripts_in(node)):
         return False
     for node in below(root):
         if (node.type in _NOT_FOLLOWED and not _STATUS.fullmatch(node.text or b"")) or (

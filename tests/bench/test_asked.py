@@ -64,8 +64,8 @@ def _session(name: str, *commands: str, folder: str = "/Users/u/p") -> Transcrip
 
 
 def test_a_work_tree_is_the_sessions_own_once_its_recorded_command_has_added_it() -> None:
-    inside, commit = "cd ../p-x && make", "cd ../p-x && git add a.py && git commit -qm x"
-    before = "cd /Users/u/p-x && make test"
+    inside, commit = "cd ../p-x && touch a", "cd ../p-x && git add a.py && git commit -qm x"
+    before = "cd /Users/u/p-x && touch a"
     own = _session("own", before, "git worktree add ../p-x -b x", inside, commit)
     assert _asked(own) == [before]
     assert _asked(_session("other", inside), own) == [inside, before], "for another session it was there before"
@@ -79,7 +79,7 @@ def test_a_work_tree_is_the_sessions_own_once_its_recorded_command_has_added_it(
 
 
 def test_a_work_tree_of_another_repository_is_not_the_sessions_own() -> None:
-    added, inside = "git -C ../lib worktree add ../lib-x -b x", "cd ../lib-x && make"
+    added, inside = "git -C ../lib worktree add ../lib-x -b x", "cd ../lib-x && touch a"
     assert _asked(_session("s", added, inside)) == [added, inside]
 
 

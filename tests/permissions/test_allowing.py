@@ -14,7 +14,7 @@ from agentcli.permissions.decide import Decision
 from agentcli.permissions.paths import UndoCover, Workspace
 from agentcli.permissions.rules import Rules, in_own_names, parse_rules, proposed_rules
 from tests.permissions.corpus import commands, make_workspace
-from tests.permissions.deciding import explain
+from tests.permissions.deciding import explain, explain_command
 from tests.tables import each_row
 
 
@@ -499,3 +499,10 @@ def test_a_rule_about_all_of_the_sandbox_allows_nothing_that_mode_auto_asks_abou
         call = ToolCall("c", "bash", {"command": line})
         if explain(call, parse_rules([EVERY]), "ask", contained).decision == "allow":
             assert explain(call, Rules(), "auto", contained).decision == "allow", line
+
+
+@each_row("command", ["git commit -F - <<E\n`rm x`\nE", "python3 - <<E\n1 # `rm x`\nE", "echo ${x:-`rm x`}"])
+def test_a_rule_covers_no_script_in_backticks_of_its_command(command: str, workspace: Workspace) -> None:
+    rules = parse_rules(allow=["bash(git commit *)", "bash(python3 *)", "bash(echo *)"])
+    for line, decision in ((command, "ask"), (command.replace("`rm x`", "x"), "allow")):
+        assert explain_command(line, workspace, "ask", rules).decision == decision

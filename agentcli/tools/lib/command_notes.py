@@ -76,8 +76,8 @@ def credentials_missing(output: str) -> str:
 def blocked_by_sandbox(outcome: ToolOutput, sandbox: CommandSandbox) -> str:
     """Return the line with which a failed command reports an error of the sandbox; empty if there is none.
 
-    A refused connection counts only if a program outside serves the port. If the last part of a pipe hides the failure
-    of another part, only a missing network and a read-only file system count.
+    A refused connection counts only if a program outside serves the port. If a pipe hides the
+    failure, only a missing network and a read-only file system count.
     """
     failed = outcome.status == "error" and bool(outcome.metadata["exit_code"])
     if not failed and not exit_in_pipe(outcome.metadata):

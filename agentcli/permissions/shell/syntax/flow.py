@@ -17,6 +17,7 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.shell.programs.known_programs import MOVES, SHELLS, is_interpreter, word_set
 from agentcli.permissions.shell.programs.listing import listed
+from agentcli.permissions.shell.syntax.here_texts import scripts_in
 from agentcli.permissions.shell.syntax.inner_commands import Script, started_by
 from agentcli.permissions.shell.syntax.parse import UNKNOWN, below, source_of, syntax_tree
 from agentcli.permissions.shell.syntax.state import (
@@ -94,18 +95,31 @@ class _Follower:
     def __init__(self, workspace: Workspace, steps: Iterator[int] | None = None) -> None:
         self.workspace = workspace
         self.runs: list[Run] = []
+        self._seen: set[int] = set()
+        """Numbers of the nodes of the text whose children were followed."""
         self._steps = itertools.count() if steps is None else steps
 
     def text(self, text: str, state: State, depth: int) -> State:
         if not depth:
             raise TooMuchError
         root = syntax_tree(text)
+        around, self._seen = self._seen, set()
         after = self.node(root, state, depth)
+        self._others(root, either(state, after), depth)
+        self._seen = around
         if root.has_error:
             for words, writes in rough_commands(text):
                 after = either(after, self._run(words, root, after, {}, depth))
                 self.runs.append(Run((), after.folders, writes))
         return after
+
+    def _others(self, root: Node, state: State, depth: int) -> None:
+        """Follow what no command has among its words: in here-documents, subscripts and targets of redirections."""
+        for node in below(root):
+            if node.type in ("command_substitution", "process_substitution") and node.id not in self._seen:
+                self.node(node, state, depth)
+            for script in scripts_in(node):
+                self.text(script, state, depth - 1)
 
     def node(self, node: Node, state: State, depth: int) -> State:
         if next(self._steps) > _STEPS or len(self.runs) > _RUNS:
@@ -142,6 +156,7 @@ class _Follower:
                 return self._children(node, state, depth)
 
     def _children(self, node: Node, state: State, depth: int) -> State:
+        self._seen.add(node.id)
         for child in node.children:
             state = self.node(child, state, depth)
         return state
@@ -451,7 +466,7 @@ def rough_commands(text: str) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]
     for token in (*_tokens(text), ";"):
         if set(token) <= set("<>&|") and (">" in token or token == "<"):
             target = ">" in token
-        elif set(token) <= set(";|&()\n"):
+        elif set(token) <= set(";|&()\n`"):
             while words and words[0] in _KEYWORDS:
                 words.pop(0)
             if words or writes:
@@ -463,10 +478,10 @@ def rough_commands(text: str) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]
 
 
 def _tokens(text: str) -> list[str]:
-    lexer = shlex.shlex(text, posix=True, punctuation_chars=";|&()<>\n")
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=";|&()<>\n`")
     lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
     try:
         return list(lexer)
     except ValueError:
         # A quote without its end.
-        return re.split(r"[\s;|&()<>'\"]+", text)
+        return re.split(r"[\s;|&()<>'\"`]+", text)

@@ -1,8 +1,12 @@
-"""Texts of here-documents as values: a `$(cat <<'EOF' …)` that every shell reads in the same way."""
+"""Texts of here-documents as values: a `$(cat <<'EOF' …)` that every shell reads in the same way.
+
+Scripts in texts: those that a shell runs there, although the grammar shows no command.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -48,3 +52,45 @@ def prints_text(node: Node) -> str | None:
     line = whole.decode("utf-8", "surrogatepass")
     first, last = (len(whole[: index - start].decode("utf-8", "ignore")) for index in (node.start_byte, node.end_byte))
     return here_text(line, first, last)
+
+
+_BACKTICKED = re.compile(r"\\.|`(?P<script>(?:\\.|[^`\\])*)`", re.DOTALL)
+_AS_WRITTEN = frozenset(
+    {"raw_string", "ansi_c_string", "comment", "`", "heredoc_content", "heredoc_start", "heredoc_end"}
+)
+"""Nodes without scripts, or with those of the text around them."""
+
+
+def scripts_in(node: Node) -> Iterator[str]:
+    """Yield the scripts in a node's text that the grammar shows as text.
+
+    These are backticks in here-documents and `${…}`, and subscripts in a test. The text is read with and without the
+    substitutions that the grammar shows, which may contain other backticks.
+    """
+    text = node.text or b""
+    if node.type == "raw_string":
+        if (b"$(" in text or b"`" in text) and _in_test(node):
+            yield text[1:-1].decode("utf-8", "replace")
+        return
+    holds = not node.children or node.type in ("heredoc_body", "expansion")
+    if b"`" not in text or node.type in _AS_WRITTEN or not holds:
+        return
+    mark = node.parent.children[1].text if node.type == "heredoc_body" and node.parent is not None else b""
+    if not {*b"'\"\\"}.isdisjoint(mark or b""):
+        return
+    outer = bytearray(text)
+    for child in node.children:
+        if child.type == "command_substitution":
+            first, last = child.start_byte - node.start_byte, child.end_byte - node.start_byte
+            outer[first:last] = b" " * (last - first)
+    for each in dict.fromkeys((text, bytes(outer))):
+        for found in _BACKTICKED.finditer(each.decode("utf-8", "replace")):
+            if found["script"] is not None:
+                yield re.sub(r"\\([$`\\])", r"\1", found["script"])
+
+
+def _in_test(node: Node) -> bool:
+    around = node.parent
+    while around is not None and around.type != "test_command":
+        around = around.parent
+    return around is not None

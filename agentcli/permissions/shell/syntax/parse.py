@@ -21,7 +21,7 @@ from agentcli.permissions.shell.programs.known_programs import (
     WRAPPERS,
     is_interpreter,
 )
-from agentcli.permissions.shell.syntax.here_texts import prints_text
+from agentcli.permissions.shell.syntax.here_texts import prints_text, scripts_in
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Tree
@@ -169,14 +169,20 @@ class ParsedLine:
 UNKNOWN = "\ufffc"
 PLACE = "\ue000"
 _LOOSE = frozenset("*?[{")
+_DEPTH = 6
 
 
-def parse(text: str) -> ParsedLine:
-    """Return every command that a line may run, however nested, for deny rules."""
+def parse(text: str, depth: int = _DEPTH) -> ParsedLine:
+    """Return every command that a line may run, however nested, for deny rules. Scripts in texts are read to a `depth`."""
     root = syntax_tree(text)
-    fed = [node for node in below(root) if node.type in ("heredoc_body", "herestring_redirect")]
-    parts = tuple(_part(node) for node in _commands(root))
-    return ParsedLine(parts, tuple(map(_fed, fed)), not root.has_error)
+    nodes = list(below(root))
+    fed = tuple(_fed(node) for node in nodes if node.type in ("heredoc_body", "herestring_redirect"))
+    texts = [script for node in nodes for script in scripts_in(node)]
+    scripts = [parse(script, depth - 1) for script in texts] if depth else []
+    parts = (*map(_part, _commands(root)), *(part for script in scripts for part in script.parts))
+    return ParsedLine(
+        parts, fed, not root.has_error and len(texts) == len(scripts) and all(script.whole for script in scripts)
+    )
 
 
 def command_nodes(text: str) -> Iterator[tuple[Part, tuple[int, ...]]]:
@@ -428,7 +434,6 @@ def _ansi(body: str) -> str:
 
 
 _SCRIPTED = frozenset(" \t\n;|&$`(<>")
-_DEPTH = 6
 _TESTS = ("[", "[[")
 """Commands whose name looks like a wildcard."""
 

@@ -102,7 +102,7 @@ ASKS = {
     ".env is protected": ("make .env", "make FILE=.env", "make 'x y/.env'", "X=.env make"),
     "git changes the repository beside programs that are not known: run them in calls of their own": (
         "git add -A | make", "make && git commit -F x", "export X=1; git add -A; make", "git add -A; make &", "cd none && git add -A && make",
-        "make; git add -A; echo $?",
+        "make; git add -A; echo $?", "git commit -F - <<E\n`make`\nE",
     ),
     "git is called in a way that is not known": ("git -c core.x=y commit -m x", "command git commit -m x", "env git commit -m x"),
     "git gets words that only the shell knows": ('git commit -m "$x"',),
