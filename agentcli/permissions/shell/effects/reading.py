@@ -26,7 +26,7 @@ from agentcli.permissions.paths import (
 )
 from agentcli.permissions.shell.effects.fed import ANY_NAME, fed_command, fed_files, files_found, found_by
 from agentcli.permissions.shell.effects.searches import objection, search_of
-from agentcli.permissions.shell.programs.forge import reads_forge
+from agentcli.permissions.shell.programs.forge import asks_elsewhere, reads_forge
 from agentcli.permissions.shell.programs.git_table import (
     GIT_READERS,
     LIMITED,
@@ -90,7 +90,8 @@ class Reader:
 
     def asks_forge(self, command: Command, folders: tuple[Path, ...]) -> bool:
         """Return True if a command only reads from the host of a repository."""
-        return reads_forge(command.words) and not any(self._workspace.git(folder).danger for folder in folders)
+        reads = reads_forge(command.words) and not asks_elsewhere(command.words, folders)
+        return reads and not any(self._workspace.git(folder).danger for folder in folders)
 
     def chosen_here(self, name: str, folders: tuple[Path, ...]) -> str:
         """Return why the workspace may choose the program behind a name, or an empty string."""

@@ -28,8 +28,8 @@ _FOUND = _LISTED.replace(_AT, "--repo=text --filename=text --extension=text --ma
 _CALLED = "-q:jq --jq=jq -X:=GET|HEAD --method==GET|HEAD -H:text --header=text --paginate --slurp -i --include --cache=word --silent --template=text"
 _READING = (
     Shape(_LISTED, "=pr|issue|run|release|workflow|label|cache|repo|ruleset|milestone =list|ls text?"),
-    Shape(_VIEWED, "=pr|issue|run|release|workflow|repo|ruleset =view|checks|status|watch text?"),
-    Shape(_VIEWED, "=pr =diff text*"),
+    Shape(_VIEWED, "=pr|issue|run|release|workflow|repo|ruleset =view|checks|status|watch asked?"),
+    Shape(_VIEWED, "=pr =diff asked*"),
     Shape(f"{_SHOWN} {_AT} -e:text --env=text -o:text --org=text", "=secret|variable =list|ls"),
     Shape(_FOUND, "=search =issues|prs|repos|code|commits text*"),
     Shape("", "=auth =status"),
@@ -146,13 +146,31 @@ def reads_forge(words: Sequence[str]) -> bool:
     return words[0] == "gh" and not isinstance(_reading(list(words[1:])), str)
 
 
+def asks_elsewhere(words: Sequence[str], folders: Sequence[Path]) -> bool:
+    """Return True if a reading command of `gh` names a page or repository of a host that no remote has."""
+    fitting = _reading(list(words[1:]))
+    subjects = [value for kind, value in fitting[1] if kind == "asked"] if not isinstance(fitting, str) else []
+    named = [match for value in subjects if (match := (_REPOSITORY if words[1] == "repo" else _ADDRESS).match(value))]
+    return bool(named) and not {host_name(match[match.lastindex or 1]) for match in named} <= _remote_hosts(folders) | {
+        _USUAL
+    }
+
+
+_ADDRESS = re.compile(r"\s*[a-z][a-z0-9+.-]*://(?:[^/?#]*@)?([^/?#:]*)", re.IGNORECASE)
+_REPOSITORY = re.compile(rf"{_ADDRESS.pattern}|(?:[^/@]*@)?([^/:]+)(?::|/[^/]*/)", re.IGNORECASE)
+
+
+def _remote_hosts(folders: Sequence[Path]) -> frozenset[str]:
+    return hosts_in(_text(place / "config") for at in folders for place in repository(at)[1:])
+
+
 def forge_host(words: Sequence[str], folders: Sequence[Path], env: Mapping[str, str]) -> str:
     """Return the host that a reading command of `gh` asks; empty if its words and the repository leave it open."""
     fitting = _reading(list(words[1:]))
     named = [value for kind, value in fitting[1] if kind == "repo"] if not isinstance(fitting, str) else []
     if env.get("GH_HOST") or any(value.count("/") > 1 for value in named):
         return host_name(env.get("GH_HOST") or named[0].partition("/")[0]) if len(named) < 2 else ""
-    remotes = hosts_in(_text(place / "config") for at in folders for place in repository(at)[1:]) or {_USUAL}
+    remotes = _remote_hosts(folders) or {_USUAL}
     return _USUAL if named or _USUAL in remotes else "" if len(remotes) > 1 else next(iter(remotes))
 
 

@@ -156,6 +156,7 @@ _KINDS: dict[str, Kind] = {
     "archive": _like(r"[^:-][^:]*"),
     "remote": _like(r"[a-z0-9_][\w.-]*|https://[\w.-]+(?::443)?/[^\s?#:]*"),
     "repo": _like(r"[\w.-]+/[\w.-]+"),
+    "asked": _like(r".*"),
     "call": _like(r"/?(?!graphql\b)[\w{}.-]+(?:[/?]\S*)?"),
     "query": _like(r"query=\s*(?:\{|query\b)(?!.*\b(?:mutation|subscription)\b).*|(?!query=)\w+=(?!@).*"),
     "thread": _like(

@@ -829,6 +829,9 @@ def test_parts_of_a_line_run_where_each_belongs(workspace: Workspace) -> None:
         ("gh api -X DELETE repos/a/b", ""),
         ("gh pr view 5 && gh api graphql -f query='mutation { x }'", ""),
         ("./gh pr view 5", ""),
+        ("gh pr view https://other.example/a/b/pull/5", ""),
+        ("gh issue view https://github.com@other.example/a/b/issues/5", ""),
+        ("gh pr diff 'ssh://git@other.example:22/a/b'", ""),
     ],
 )
 def test_what_is_told_on_a_forge_asks_once_a_kind(command: str, rule: str, workspace: Workspace) -> None:
@@ -839,6 +842,7 @@ def test_what_is_told_on_a_forge_asks_once_a_kind(command: str, rule: str, works
     "command",
     [
         "gh pr diff 5 -- src/a.py | head",
+        "gh pr view https://github.com/a/b/pull/5 && gh repo view github.com/a/b && gh pr view other.example/a/b",
         "gh api -X GET search/code -f q='x repo:a/b' --jq '.items[].path'",
         "env GH_PAGER= gh pr view 12",
         "gh api repos/a/b/contents/c?ref=main 2>&1",
