@@ -259,7 +259,7 @@ def _before_wildcard(path: Path) -> Path:
 
 def homes_of(workspace: Workspace) -> Sequence[Path]:
     """Return the home folders of the person, with their links followed."""
-    return [resolved(home) for home in (workspace.home, *workspace.other_homes)]
+    return [resolved(home) for home in workspace.homes]
 
 
 def may_join(folder: Path, workspace: Workspace) -> bool:
@@ -347,7 +347,7 @@ def _hidden_in(tops: Sequence[Path], workspace: Workspace, *, git: bool, recorde
     found = [mount for mount in _mounts() for top in tops if mount != top and below(mount, (top,))]
     own = [
         *workspace.own,
-        *(home.joinpath(*parts) for home in (workspace.home, *workspace.other_homes) for parts in PRIVATE_IN_HOME),
+        *(home.joinpath(*parts) for home in workspace.homes for parts in PRIVATE_IN_HOME),
     ]
     found += [path for path in map(resolved, own) if below(path, tops) and probe.exists(path)]
     left = ENTRIES

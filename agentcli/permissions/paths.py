@@ -133,6 +133,11 @@ class Workspace:
         return (*self._first_roots, *self.added())
 
     @property
+    def homes(self) -> tuple[Path, ...]:
+        """All home folders, as they are named."""
+        return (self.home, *self.other_homes)
+
+    @property
     def command_env(self) -> Mapping[str, str]:
         """Environment of commands that a person or a rule allowed."""
         return {**self.env, "PATH": self.path}
@@ -227,6 +232,9 @@ PRIVATE_IN_HOME = (
     (".npmrc",),
     (".pypirc",),
     (".password-store",),
+    (".dotnet", "corefx"),
+    (".pub-cache", "credentials.json"),
+    (".local", "share", "gem", "credentials"),
 )
 """Places of credentials in the home folder: reading them asks, too."""
 
@@ -289,7 +297,14 @@ def is_installed(target: Path, workspace: Workspace) -> bool:
         readable = bool(near.stat().st_mode & stat.S_IROTH)
     except (OSError, ValueError):
         return False
-    return readable and (below(near, PROGRAM_FOLDERS) or below(near, workspace.installed()))
+    return readable and (_is_system(near, workspace) or below(near, workspace.installed()))
+
+
+def _is_system(path: Path, workspace: Workspace) -> bool:
+    """Return True if a resolved path is in a folder of installed programs, and not in a home folder there."""
+    if not below(path, PROGRAM_FOLDERS):
+        return False
+    return not any(below(home, PROGRAM_FOLDERS) and below(path, (home,)) for home in map(resolved, workspace.homes))
 
 
 def holds_nothing(target: Path, workspace: Workspace) -> bool:
@@ -459,7 +474,7 @@ def names_inside(word: str, at: Path, workspace: Workspace) -> bool:
 def _private(parts: list[str], workspace: Workspace) -> str:
     """Return why a path is private to the user, or an empty string. Compares like a case-insensitive file system."""
     names: list[str] | None = None
-    for folder, reason in _private_folders((workspace.home, *workspace.other_homes), workspace.own):
+    for folder, reason in _private_folders(workspace.homes, workspace.own):
         if len(parts) >= len(folder):
             names = names or [canonical(part) for part in parts]
             if tuple(names[: len(folder)]) == folder:

@@ -6,7 +6,7 @@ import pytest
 
 from agentcli.core.message import ToolCall
 from agentcli.core.record import MODES
-from agentcli.permissions.paths import Workspace, judge_path
+from agentcli.permissions.paths import Workspace, is_installed, judge_path
 from agentcli.permissions.rules import Rules
 from tests.permissions.corpus import make_workspace
 from tests.permissions.deciding import explain, explain_command
@@ -281,3 +281,11 @@ def test_a_search_through_the_tree_asks_where_it_would_read_a_secret(workspace: 
         "find . -type f",
     ):
         assert not asks(command), command
+
+
+def test_a_home_folder_below_the_folders_of_programs_is_personal() -> None:
+    workspace = Workspace(Path("/nowhere"), home=Path("/usr/share"), other_homes=(Path("/usr/lib"),))
+    assert is_installed(Path("/usr/bin"), workspace)
+    assert not is_installed(Path("/usr/share/.token"), workspace)
+    assert not is_installed(Path("/usr/lib/.token"), workspace)
+    assert is_installed(Path("/usr/share"), replace(workspace, home=Path("/")))

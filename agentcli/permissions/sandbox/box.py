@@ -171,13 +171,13 @@ def _start_up(homes: Sequence[Path], seen: Sequence[Path]) -> tuple[Path, ...]:
 
 def homes_of(workspace: Workspace, roots: Sequence[Path]) -> tuple[Path, ...]:
     """Return the home folders, except one that is part of the workspace."""
-    homes = dict.fromkeys(map(resolved, (workspace.home, *workspace.other_homes)))
+    homes = dict.fromkeys(map(resolved, workspace.homes))
     return tuple(home for home in homes if not any(map(home.is_relative_to, roots)))
 
 
 def _private(workspace: Workspace, roots: Sequence[Path]) -> tuple[Path, ...]:
     """Return existing private files and folders of the user, except folders that contain the workspace."""
-    homes = (workspace.home, *workspace.other_homes)
+    homes = workspace.homes
     named = [*(f"{home}/{name}" for home in homes for name in _HIDDEN_IN_HOME), *map(str, workspace.own)]
     there = dict.fromkeys(map(resolved, filter(probe.exists, named)))
     return tuple(path for path in there if not _holds(path, roots))

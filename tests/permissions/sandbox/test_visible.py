@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from agentcli.core.message import ToolCall
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import parse_rules, paths_shown
 from agentcli.permissions.sandbox import Sandbox, detect
@@ -19,6 +20,7 @@ from agentcli.permissions.sandbox.box import box_for_reader, unseen
 from agentcli.permissions.sandbox.visible import private_in, visible
 from agentcli.system import probe
 from agentcli.system.programs import hardened
+from tests.permissions.deciding import NO_RULES, explain
 from tests.permissions.sandbox.running import completed, sandbox_of
 
 PATH = os.environ["PATH"]
@@ -95,6 +97,25 @@ def test_git_reads_the_repository_around_a_workspace(sandbox: Sandbox, top: Path
     done = ran(sandbox, top, "git log --format=%s")
     assert done.stdout == "around\n", done.stderr
     assert "secret" not in ran(sandbox, top, "cat ~/.ssh/id").stdout
+
+
+def test_credentials_beside_fetched_packages_are_not_read(sandbox: Sandbox, top: Path) -> None:
+    for name in (".pub-cache/credentials.json", ".local/share/gem/credentials", ".dotnet/corefx/my/x.pfx"):
+        (top / name).parent.mkdir(parents=True)
+        (top / name).write_text("secret\n")
+        assert (
+            explain(
+                ToolCall("c", "read", {"file_path": str(top / name)}),
+                NO_RULES,
+                "auto",
+                Workspace(top / "work", (top / "work",), top),
+            ).decision
+            == "ask"
+        )
+    (top / ".pub-cache/hosted").mkdir()
+    (top / ".pub-cache/hosted/a").write_text("fetched\n")
+    done = ran(sandbox, top, "cat ~/.pub-cache/hosted/a; grep -rs secret ~/.pub-cache ~/.local ~/.dotnet")
+    assert done.stdout == "fetched\n"
 
 
 def test_programs_in_the_home_folder_run_with_what_they_were_installed_with(sandbox: Sandbox, top: Path) -> None:
