@@ -213,15 +213,14 @@ class Proxy:
         length = "0" if given is None else given
         if not re.fullmatch(r"[0-9]{1,12}", length):
             raise Refused(400, "the length is not a number")
-        self._count(host, int(length))
+        kept = "".join(f"{name}: {value}\r\n" for name, value in head.fields if name not in _HOP)
+        path = found[2] or "/"
+        path = f"/{path}" if path.startswith("?") else path
+        request = f"{head.method} {path} HTTP/1.1\r\nHost: {host}\r\n{kept}Connection: close\r\n\r\n".encode("latin-1")
+        self._count(host, len(request) + int(length))
         remote, sender = await self._reach(host, port)
         try:
-            kept = "".join(f"{name}: {value}\r\n" for name, value in head.fields if name not in _HOP)
-            path = found[2] or "/"
-            path = f"/{path}" if path.startswith("?") else path
-            sender.write(
-                f"{head.method} {path} HTTP/1.1\r\nHost: {host}\r\n{kept}Connection: close\r\n\r\n".encode("latin-1")
-            )
+            sender.write(request)
             left = int(length)
             while left and (piece := await asyncio.wait_for(reader.read(min(left, _PIECE)), IDLE_SECONDS)):
                 sender.write(piece)

@@ -193,6 +193,11 @@ REFUSED = [
     ("two lengths", get("http://good.example.org/", "Content-Length: 1\r\nContent-Length: 9\r\n", "POST", "a"), 400),
     ("a length that is none", get("http://good.example.org/", "Content-Length: +5\r\n", "POST"), 400),
     ("a large upload", get("http://good.example.org/", f"Content-Length: {MOST_SENT + 1}\r\n", "PUT"), 413),
+    (
+        "an upload that is too large with its head",
+        get("http://good.example.org/", f"Content-Length: {MOST_SENT}\r\n", "PUT"),
+        413,
+    ),
     ("a line that goes on", get("http://good.example.org/", "X: a\r\n evil: b\r\n"), 400),
     ("a field without a colon", get("http://good.example.org/", "evil\r\n"), 400),
     ("a head without an end", b"GET http://good.example.org/ HTTP/1.1\r\nX: " + b"a" * 20_000 + b"\r\n\r\n", 431),
