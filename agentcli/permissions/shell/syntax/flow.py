@@ -9,13 +9,13 @@ import os
 import re
 import shlex
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.shell.programs.known_programs import MOVES, SHELLS, is_interpreter, word_set
+from agentcli.permissions.shell.programs.known_programs import MOVES, SHELLS, WRAPPERS, is_interpreter, word_set
 from agentcli.permissions.shell.programs.listing import listed
 from agentcli.permissions.shell.syntax.here_texts import scripts_in
 from agentcli.permissions.shell.syntax.inner_commands import Script, started_by
@@ -146,8 +146,12 @@ class _Follower:
                 if name is None or body is None:
                     return state
                 return replace(state, functions={**state.functions, source_of(name): body})
-            case "if_statement" | "while_statement" | "case_statement":
+            case "if_statement" | "case_statement":
                 return either(state, self._branches(node, state, depth))
+            case "while_statement":
+                return self._rounds(lambda before: self._branches(node, before, depth), state)
+            case "c_style_for_statement":
+                return self._rounds(lambda before: self._children(node, before, depth), state)
             case "list" if any(child.type == "||" for child in node.children):
                 return self._branches(node, state, depth)
             case "word" | "comment" | "heredoc_body":
@@ -300,7 +304,20 @@ class _Follower:
             self._children(value, state, depth)
             values += self._values(value, state, depth)
         inner = bound(state, source_of(name), tuple(values[:MOST]) or (UNKNOWN,)) if name is not None else state
-        return either(state, self.node(body, inner, depth)) if body is not None else state
+        return self._rounds(lambda before: self.node(body, before, depth), inner, state) if body is not None else state
+
+    def _rounds(self, follow: Callable[[State], State], state: State, skipped: State | None = None) -> State:
+        """Follow a loop until a round changes nothing more; values that change in every round are unknown."""
+        after = either(skipped or state, follow(state))
+        changed = _changed(state, after)
+        if changed is not None:
+            again = either(after, follow(either(state, after)))
+            late = _changed(after, again)
+            if late is not None:
+                widened = replace(again, variables={**again.variables, **dict.fromkeys(late, (UNKNOWN,))})
+                again = either(again, follow(widened))
+            after = again
+        return after
 
     def _values(self, node: Node, state: State, depth: int) -> Values:
         return word_values(node, state.variables, lambda inner: self._output(inner, state, depth))
@@ -326,6 +343,9 @@ class _Follower:
         """Follow a simple command; `more` are its words after its redirections."""
         own: dict[str, str] = {}
         lines: list[Values] = []
+        split: list[bool] = []
+        whole: tuple[str, ...] = ()
+        """The words of a line in which lists are the command, or part of it."""
         script: str | None = None
         for child in (*node.children, *more):
             if child.type == "variable_assignment":
@@ -338,21 +358,37 @@ class _Follower:
                 state = replace(state, fed=tuple(script.split("\n")))
             elif not child.type.endswith("redirect"):
                 self._children(child, state, depth)
-                lines.append(self._values(child, state, depth))
+                values = self._values(child, state, depth)
+                listed = child.type != "raw_string" and _LISTED.search(source_of(child))
+                if listed and (not lines or _starts_words(lines[0])):
+                    whole = whole or tuple(line[0] for line in lines if line)
+                    whole += values
+                elif whole:
+                    whole += values[:1]
+                lines.append(values)
+                split.append(_is_split(child))
         if math.prod(map(len, lines)) > MOST:
             lines = [values if len(values) == 1 else (UNKNOWN,) for values in lines]
-        after = state
+        ended: list[State] = []
         substituted = [child for child in node.children if child.type == "process_substitution"]
+        blanks = state.variables.get("IFS", (" \t\n",))[0]
+        if whole:
+            self._run(whole, node, state, own, depth)
         for words in itertools.product(*lines):
-            line = tuple(words)
+            each = (
+                re.split(f"[{re.escape(blanks)}]+", word) if cut and blanks else [word]
+                for word, cut in zip(words, split, strict=True)
+            )
+            line = tuple(word for found in each for word in found)
             before = len(self.runs)
-            after = bound(self._run(line, node, after, own, depth), "_", line[-1:] or ("",))
+            ended.append(bound(self._run(line, node, state, own, depth), "_", line[-1:] or ("",)))
             if script:
                 for index in range(before, len(self.runs)):
                     self._fed(index, script, state, depth)
             if line and (line[0] in ("source", ".") or line[0] in SHELLS):
                 texts = [text for inner in substituted for text in self._printed(inner, state, depth)]
                 self.text("\n".join(texts), state, depth - 1)
+        after = functools.reduce(either, ended) if ended else state
         return replace(after, fed=state.fed if script is None else ())
 
     def _run(self, words: tuple[str, ...], node: Node, state: State, own: Mapping[str, str], depth: int) -> State:
@@ -369,7 +405,8 @@ class _Follower:
         if name == "unset":
             return functools.reduce(lambda left, word: bound(left, word, ("",)), words[1:], state)
         if name in ("set", "shift"):
-            return with_unknown_arguments(state)
+            given = words[2:] if words[:2] == ("set", "--") else ()
+            return bound(with_unknown_arguments(state), "@", (*given, UNKNOWN))
         if name == "eval":
             return self.text(" ".join(words[1:]), state, depth - 1)
         if name == "alias" and depth:
@@ -378,7 +415,8 @@ class _Follower:
             return state
         self._start(words, state, own, depth)
         if name in SHELLS and state.fed and len(words) == 1 + sum(word.startswith("-") for word in words[1:]):
-            self.text("\n".join(state.fed), state, depth - 1)
+            for joint in ("\n", " ")[: len(state.fed)]:
+                self.text(joint.join(state.fed), state, depth - 1)
         return with_unknown_variables(state) if name in ("source", ".") else state
 
     def _call(self, name: str, arguments: Sequence[str], state: State, depth: int) -> State:
@@ -406,6 +444,30 @@ class _Follower:
                 words = [" ".join(self._values(part, state, depth)) for part in child.named_children]
                 if words and words[0] in ("echo", "printf"):
                     yield " ".join(words[1:])
+
+
+_LISTED = re.compile(r"\$[@*]|\[[@*]\]|\$\(|`")
+"""Expansions whose values may be several words."""
+
+
+def _starts_words(names: Values) -> bool:
+    """Return True if a program may start a command that is among its words."""
+    return any(os.path.basename(name) in WRAPPERS or name == "eval" for name in names)
+
+
+def _is_split(node: Node) -> bool:
+    """Return True if the shell splits a word at blanks: it is an expansion outside of quotes."""
+    if node.type == "command_name" and len(node.children) == 1:
+        node = node.children[0]
+    return node.type in ("simple_expansion", "expansion")
+
+
+def _changed(before: State, after: State) -> frozenset[str] | None:
+    """Return the variables with new values in a later state; None if nothing else has changed either."""
+    names = after.variables.keys() - {"_"}
+    found = frozenset(name for name in names if not {*after.variables[name]} <= {*before.variables.get(name, ())})
+    moved = not {*after.folders} <= {*before.folders} or after.functions != before.functions
+    return found if found or moved else None
 
 
 def _names_variables(node: Node) -> bool:

@@ -66,12 +66,14 @@ def word_values(node: Node, variables: Mapping[str, Values], output: Callable[[N
         case "process_substitution":
             return ("/dev/fd/9",)
         case "array":
-            return merged(value for child in node.named_children for value in word_values(child, variables, output))
+            values = (value for child in node.named_children for value in word_values(child, variables, output))
+            return merged(_SUBSCRIPT.sub("", value) for value in values)
         case _:
             piece: Piece = parse_word(node)
             return spread((piece.text,)) if piece.loose else (piece.text,)
 
 
+_SUBSCRIPT = re.compile(r"\A\[[^]]*\]\+?=")
 _QUOTED = frozenset(("string", "raw_string", "ansi_c_string", "translated_string"))
 _REPLACED = frozenset(("simple_expansion", "expansion", "command_substitution"))
 _HIDDEN = str.maketrans("{},", "\udb00\udb01\udb02")
