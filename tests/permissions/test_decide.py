@@ -321,8 +321,13 @@ def test_a_command_that_hides_its_name_asks_where_deny_rules_stand(workspace: Wo
         "${x:-rm} x",
         'bash -c "$X"',
         "ls '",
+        "tar -I 'rm x' -cf /dev/null a",
+        "git -C . grep -O'rm x' text",
+        "gcc -wrapper rm,x a.c",
     ):
         assert ask("bash", command, workspace, "yolo", rules).decision != "allow", command
+    for command in ("tar -cf rm.tar a", "git grep -O less", "rg --pre cat rm", "gcc -o rm a.c"):
+        assert ask("bash", command, workspace, "yolo", rules).decision == "allow", command
 
 
 def test_deny_goes_before_ask_and_ask_before_allow(workspace: Workspace) -> None:

@@ -489,8 +489,11 @@ class CommandLine:
     @cached_property
     def unseen(self) -> tuple[str, ...]:
         """Texts that an unknown program may run: scripts, arguments, values of variables."""
+        from agentcli.permissions.shell.effects.starting import started_by_options  # only for deny rules
+
         texts = [match.group() for match in _ASSIGNED.finditer(self.text)]
         for part in self.parts:
+            texts += started_by_options(plain_git(part.texts)) if part.words else ()
             name = os.path.basename(part.words[0].text) if part.words else ""
             if is_interpreter(name) or not (name in READERS or name in WRAPPERS or name in KNOWN):
                 texts += part.texts[1:]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from agentcli.permissions.paths import Workspace, judge_path
@@ -133,6 +133,15 @@ def starts_another(pattern: str, words: Sequence[str], folders: Sequence[Path], 
         if word.startswith("-") and (shell := _shell_given(word, after, before)):
             return f"{option} gives {words[0]} the program {shell}; a rule that names {option} would cover it"
     return ""
+
+
+def started_by_options(words: Sequence[str]) -> Iterator[str]:
+    """Yield what a command's options start, as far as the table knows them: each option with the word after it."""
+    for index, word in enumerate(words[1:], 1):
+        after = words[index + 1 : index + 2]
+        if word.startswith("-") and _is_known(word, words[:index], _STARTING, after):
+            value = word.partition("=")[2] or (word[2:] if not word.startswith("--") else "")
+            yield from filter(None, (value, *after))
 
 
 def _is_known(word: str, before: Sequence[str], tables: Mapping[str, str], after: Sequence[str]) -> bool:
