@@ -176,7 +176,7 @@ def test_files_are_hidden_from_what_a_repository_starts(work: Path) -> None:
 
 
 def test_a_command_whose_options_show_more_is_not_known(work: Path) -> None:
-    assert [shown(command, work) for command in ("git add -p", "git commit -v", "git stash -p", "git rebase -i x")] == [
+    assert [shown(command, work) for command in ("git add -p", "git commit -v", "git stash -p", "git rebase --show-current-patch")] == [
         "unknown secrets/key.txt masked", "nothing", "unknown secrets/key.txt masked", "unknown secrets/key.txt masked",
     ]  # fmt: skip
 

@@ -59,6 +59,7 @@ from agentcli.permissions.shell.syntax.parse import (
     assigned_words,
     assignments,
     below,
+    parse,
     runs,
     source_of,
     starts_in_background,
