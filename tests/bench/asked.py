@@ -262,7 +262,8 @@ def trees_of(place: Place, session: Transcript) -> Iterator[Tree]:
             words = [word for before, word in pairwise(git[0][2:]) if word[:1] != "-" and before not in valued]
             for folder in git[1] if words and UNKNOWN not in words[0] else ():
                 tree, repository = (Path(os.path.normpath(folder / name)) for name in (words[0], "."))
-                yield Tree(session.session, recorded.command, tree, repository)
+                if tree.is_relative_to(place.top):
+                    yield Tree(session.session, recorded.command, tree, repository)
 
 
 def _link(tree: Path, repository: Path, place: Place) -> None:

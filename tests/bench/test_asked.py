@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agentcli.permissions.git_config import linked_repository
-from tests.bench.asked import measured, place_of, placed, project_of, workspace_in
+from tests.bench.asked import measured, place_of, placed, project_of, trees_of, workspace_in
 from tests.bench.transcripts import Recorded, Transcript, transcripts
 
 
@@ -81,6 +81,12 @@ def test_a_work_tree_is_the_sessions_own_once_its_recorded_command_has_added_it(
 def test_a_work_tree_of_another_repository_is_not_the_sessions_own() -> None:
     added, inside = "git -C ../lib worktree add ../lib-x -b x", "cd ../lib-x && touch a"
     assert _asked(_session("s", added, inside)) == [added, inside]
+
+
+def test_a_work_tree_is_only_made_below_the_place_of_its_session(tmp_path: Path) -> None:
+    session = _session("s", "git worktree add $(mktemp -d)/x HEAD", "git worktree add /opt/x; git worktree add ../p-x")
+    place = place_of(tmp_path.resolve(), session)
+    assert [tree.folder for tree in trees_of(place, session)] == [place.work.parent / "p-x"]
 
 
 def test_a_folder_with_the_name_of_a_work_tree_is_one_of_a_repository_elsewhere(tmp_path: Path) -> None:
