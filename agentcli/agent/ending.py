@@ -96,8 +96,10 @@ _LIST = "todo"
 """Tool that writes the list of steps."""
 _NOTES = (".md", ".txt", ".rst", ".adoc", ".org")
 """Endings of files that hold a text for people."""
-_PART = r"[^\W\d_]{3,}(?=.*\.)"
-"""A word in the name of a file, without its ending."""
+_STEM = r"(?<![^\W\d_])[^\W\d_]{3,4}(?=.*\.)"
+"""The first letters of a word in the name of a file, without its ending."""
+_README = "readme"
+"""Name of a file that is no plan."""
 _NOTE = 500
 """Characters at the end of an output that tell why a command failed."""
 _LONE_COMMAND = r"(?s)\s*```(?:bash|sh|shell|console)\n(?:(?!```).)*```\s*"
@@ -376,18 +378,21 @@ class Ending(SessionPart):
         return None
 
     def _only_notes(self, text: str, task: str) -> str:
-        """Return the text file that is all that this turn changed, if the task names no part of its name.
+        """Return the only file that this turn changed, if it holds text and the task does not name it.
 
-        Such a file may be a plan of the task. A reply of one sentence says that it is the result.
+        Such a file may be a plan of the task. A task names it by the beginning of each word of its name. A reply of one
+        sentence says that it is the result.
         """
         checkpointer, entries = self._core.checkpointer, self._of_turn()
         if checkpointer is None or not entries or self.deeds.unknown or len(sentences(text)) < 2:
             return ""
         changed = checkpointer.files_since(entries[0].seq)
-        if len(changed) != 1 or (file := next(iter(changed))).suffix.lower() not in _NOTES:
+        files = changed.difference(*(path.parents for path in changed))  # a new folder counts as changed, too
+        if len(files) != 1 or (file := next(iter(files))).suffix.lower() not in _NOTES:
             return ""
         created = any(result.metadata.get("created") for _, result in _calls(entries))
-        named = any(part in task.lower() for part in re.findall(_PART, file.name.lower()))
+        stems = re.findall(_STEM, file.name.lower())
+        named = bool(stems) and all(stem in task.lower() or stem in _README for stem in stems)
         return file.name if created and not named else ""
 
     def _listed(self) -> bool:

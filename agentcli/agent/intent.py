@@ -426,6 +426,12 @@ def _last_said(text: str) -> str:
 
 
 def _announces(sentence: str) -> bool:
+    """Return True if a sentence, or its part after the last colon, begins as an announcement of a step."""
+    said = re.split(r":\s+", sentence)[-1] if ": " in sentence else sentence
+    return _announces_step(said) or (said != sentence and _announces_step(sentence))
+
+
+def _announces_step(sentence: str) -> bool:
     said = sentence.strip().lstrip("*_#>- ").rstrip(" .!…。！।*_")
     step = _begins("announces", said)
     return step is not None and not re.match(_NEGATED, said[step.end() :]) and not re.search(_TO_A_PERSON, said)

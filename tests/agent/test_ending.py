@@ -503,6 +503,7 @@ def test_an_offer_after_work_that_is_shown_to_be_finished_needs_no_confirmation(
 OPEN_ENDS = {
     "a question": "The factor is right now. Shall I go on with the tests?",
     "a list with boxes": "So far:\n\n- [x] the factor\n- [ ] the test",
+    "an announcement after a colon": "The factor is right. The test is next: I'll write it for zero.",
     "what is left": "The factor is right.\n\nRemaining:\n- the test",
     "what is left, in German": "Der Faktor stimmt.\n\nNoch offen:\n- der Test",
     "the rest, in English": "The factor is right. The other modules need the same.",
@@ -522,6 +523,14 @@ def test_a_text_that_the_task_does_not_name_may_be_its_plan(tmp_path: Path) -> N
     assert run_with_checkpoints(tmp_path / "3", script, "Plan how to port cart.py") == ("done", 2)
     assert run_with_checkpoints(tmp_path / "4", [script[0], say("Done.")], "Document cart.py") == ("done", 2)
     assert run_with_checkpoints(tmp_path / "5", [say("", WRITE), *script], task) == ("done", 3)
+    for n, name in enumerate(("README.md", "carts.md")):
+        written = [say("", call("write", file_path=name, content="A cart.\n")), say(f"{name} is new. It is short.")]
+        assert run_with_checkpoints(tmp_path / f"{n + 6}", written, "Document the cart") == ("done", 2)
+    script = [
+        say("", call("write", file_path="notes/cart-design.md", content="A crate\n")),
+        say("It is there. The crate is next."),
+    ]
+    assert run_with_checkpoints(tmp_path / "8", script, task) == ("incomplete", 3)
 
 
 ELSE_ORDERED = {
