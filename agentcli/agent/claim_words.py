@@ -205,8 +205,3 @@ def spoken_in(text: str) -> list[str]:
 _SLICE = 1 << 16
 """Characters of a text that are examined at once. Lower-casing a long text would copy it."""
 _LONGEST_HINT = max(len(hint) for words in LANGUAGES.values() for hint in words.hints.split())
-
-
-def may_claim(text: str) -> bool:
-    """Return False for a text without any word or digit of a claim."""
-    return bool(spoken_in(text)) or any(letter.isdigit() for letter in text)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from agentcli.agent.check_commands import checkers, named_kinds
-from agentcli.agent.claim_words import LANGUAGES, NO_ERRORS, OBJECT, PREDICATE, SUBJECTS, Kind, may_claim, spoken_in
+from agentcli.agent.claim_words import LANGUAGES, NO_ERRORS, OBJECT, PREDICATE, SUBJECTS, Kind, spoken_in
 from agentcli.agent.reported_runs import REPORTED, SPAN, runs_in, with_reports_marked
 from agentcli.core.dataclass import dataclass
 
@@ -70,14 +70,24 @@ _RAN_WELL = (
 """A run without a name, with its success."""
 _UNDONE = r"[\s>*+\d.)-]*\[ \]"
 _BY_RUN = rf"\b(?:re-?|double-)?(?:confirm|check)ed\b(?=[^`]{{0,80}}? (?:with|via|using|by running) {SPAN})"
+_WITH = r" (?i:with|via|using|by running)\b"
+_SERVER = r"CI|GitHub|PR|(?i:pipeline|workflow|job|checks|pull request)"
+"""Words of which one stands in every claim about CI."""
+_ALONE = (
+    (r"(?i)warnings", _NO_WARNINGS),
+    (r"(?i)check", _ONE_CHECK),
+    ("`", _COMMAND),
+    (r"(?i)\b(?:ran|runs|execute[sd])\b", _RAN_WELL),
+)
+"""Successes without a subject, each behind a word without which it is none."""
 _LIST_MARKS = r"^(?:[\s>*#\-•|.)(\[\]x✅✓✔☑]|\d+[.)])*"
 
 
 def claims(text: str, *, named: bool = True) -> frozenset[Kind]:
     """Return what a final message claims to be true now; without `named`, only in clauses that name no checker."""
-    if not may_claim(text):
-        return frozenset()
     spoken = spoken_in(text)
+    if not spoken:
+        return frozenset()
     text = re.sub(_FIGURE_SPAN, r"\1", text)
     found, runs, ran = set[Kind](), frozenset[Kind](), frozenset[Kind]()
     for clause in _clauses(text, spoken):
@@ -124,7 +134,7 @@ def counts_claimed(text: str) -> Iterator[int]:
     for clause in _clauses(re.sub(_FIGURE_SPAN, r"\1", text), spoken):
         if re.search(_NUMBER, clause) and "tests" in set(_claimed(clause, runs_in(clause), spoken)):
             words = re.sub(SPAN, "_", REPORTED.sub("", clause))
-            after = [_patterns(name).counted for name in spoken]
+            after = [_counted(name) for name in spoken]
             for number in re.finditer(_NUMBER, words):
                 alone = number[2] and re.match(PREDICATE, words[number.end() :])
                 if alone or any(one.match(words, number.end()) for one in after):
@@ -147,13 +157,13 @@ def admitted(text: str) -> frozenset[Kind]:
         if re.search(_BEFORE, clause) and (failures := re.findall(_FAILURES, clause)):
             kinds = kinds if any(not word.lower().startswith("warning") for word in failures) else frozenset({"lint"})
             found |= kinds | {"checks"} if kinds else {"tests", "build", "lint", "checks"}
-        elif re.search(_FAILS, clause) and not parts.success.search(clause) and not parts.later.search(clause):
+        elif re.search(_FAILS, clause) and not any(one.search(clause) for one in (parts.success, *parts.later)):
             found |= kinds | {"checks"}
     return frozenset(found)
 
 
 def _clauses(text: str, spoken: Sequence[str]) -> Iterator[str]:
-    reports = {name: _patterns(name).report for name in spoken}
+    reports = {name: _patterns(name).introduces for name in spoken}
     subject = "|".join(part.pattern for name in spoken for _, part in _patterns(name).subjects) or "(?!)"
     subject = rf"(?:{subject})(?={PREDICATE})"
     plain = re.sub(_QUOTE, "\n", with_reports_marked(text, reports, subject), flags=re.MULTILINE)
@@ -182,13 +192,13 @@ def _claimed(clause: str, named: frozenset[Kind], spoken: Sequence[str]) -> Iter
     found = set[Kind]()
     for name in spoken:
         parts = _patterns(name)
-        if not (reported or parts.any.search(words) or re.search(_WHOLE, words)) or parts.open.search(
+        if not (reported or parts.is_named(words) or re.search(_WHOLE, words)) or parts.open.search(
             _without_asides(settled, parts)
         ):
             continue
         said = _before(parts.later, words)
-        given = parts.given.search(said)
-        success = parts.success.search(said) or (name == "English" and said and re.search(_MARKED, clause))
+        success = parts.success.search(said) or (name == "English" and said and _searched(_MARK, _MARKED, clause))
+        given = None if success else _searched(_WITH, _given(name), said)
         alone = reported and re.search(rf"^[^`]*$|`{PREDICATE}[^`]*$", said)
         rest = re.sub(SPAN, "_", said) if alone else ""
         about = said if success else said[given.end() :] if given else rest
@@ -208,7 +218,7 @@ def _claimed(clause: str, named: frozenset[Kind], spoken: Sequence[str]) -> Iter
             found.add("checks")
         elif named and english.success.search(said):
             found |= named
-        elif any(re.search(one, said) for one in (_NO_WARNINGS, _ONE_CHECK, _COMMAND, _RAN_WELL)):
+        elif any(_searched(word, one, said) for word, one in _ALONE):
             found.add("verified")
     if "English" in spoken and (start := re.match(_VERIFIED, words)) and not _patterns("English").open.search(start[0]):
         found.add("verified")
@@ -219,7 +229,7 @@ def _is_about_all(clause: str) -> bool:
     """Return True for success without a subject, such as "Both pass.": what was named before succeeded."""
     english = _patterns("English")
     words = re.sub(_LIST_MARKS, "", clause)
-    if not english.success.search(words) or english.open.search(words) or english.later.search(words):
+    if not english.success.search(words) or any(one.search(words) for one in (english.open, *english.later)):
         return False
     rest = re.sub(english.success, lambda success: "all" if success[0].startswith(("all", "both")) else "", words)
     named = rf"(?i)(?:and )?(?:both|all|they|these|it|each|everything)(?: \w+)?{PREDICATE}"
@@ -230,7 +240,7 @@ def _without_asides(words: str, parts: _Patterns) -> str:
     """Leave out parentheses in parts of a clause that are about no run: they retract nothing."""
     return re.sub(
         r"(?:^|(?<=[,;()]))([^,;()]*)\([^()]*\)",
-        lambda part: part[0] if parts.any.search(part[1]) or parts.success.search(part[1]) else part[1],
+        lambda part: part[0] if parts.is_named(part[1]) or parts.success.search(part[1]) else part[1],
         words,
     )
 
@@ -244,67 +254,89 @@ def _of_green(clause: str) -> frozenset[Kind]:
 def _of_ci(clause: str) -> frozenset[Kind]:
     """Return the kind of checks that ran elsewhere if they succeeded; with `locally`, they ran here."""
     words = _patterns("English")
-    if not re.search(_CI, clause) or words.open.search(re.sub(_SETTLED, "", clause)):
+    if not _searched(_SERVER, _CI, clause) or words.open.search(re.sub(_SETTLED, "", clause)):
         return frozenset()
-    said = _before(words.plan, re.sub(_LIST_MARKS, "", clause))
+    said = _before(words.later[:1], re.sub(_LIST_MARKS, "", clause))
     if not re.search(_CI, said):
         return frozenset()
     return frozenset({"checks" if re.search(r"\blocally\b", said) else "ci"})
 
 
-def _before(later: re.Pattern[str], words: str) -> str:
+def _before(later: Sequence[re.Pattern[str]], words: str) -> str:
     """Return the parts of a clause before the first that is a condition, a plan or about another place.
 
     A part that says `locally` begins anew.
     """
     kept, here = list[str](), True
     for part in re.split(r"(, | and )", words):
-        here = re.search(r"\blocally\b", part) is not None or (here and not later.search(re.sub(SPAN, "_", part)))
+        plain = re.sub(SPAN, "_", part)
+        here = re.search(r"\blocally\b", part) is not None or (here and not any(one.search(plain) for one in later))
         kept += [part] if here else []
     return "".join(kept)
 
 
+def _searched(word: str, pattern: str, text: str) -> re.Match[str] | None:
+    """Search a text that has a word without which the pattern matches nothing: few texts need the pattern compiled."""
+    return re.search(pattern, text) if re.search(word, text) else None
+
+
 @dataclass(frozen=True, slots=True)
 class _Patterns:
-    any: re.Pattern[str]
     open: re.Pattern[str]
-    later: re.Pattern[str]
+    later: tuple[re.Pattern[str], re.Pattern[str]]
     """Words of conditions and plans, and of other places."""
-    plan: re.Pattern[str]
-    """Words of conditions and plans."""
     success: re.Pattern[str]
     report: re.Pattern[str]
-    """Words that introduce a list of runs."""
-    given: re.Pattern[str]
-    """Words that introduce runs within a clause."""
+    """Nouns that introduce a list of runs, beside a verification."""
+    verified: re.Pattern[str]
     subjects: tuple[tuple[Kind, re.Pattern[str]], ...]
     phrases: tuple[tuple[Kind, re.Pattern[str]], ...]
-    counted: re.Pattern[str]
-    """What follows a number of tests: their name, or a success."""
+
+    def is_named(self, words: str) -> bool:
+        """Return True for words that name a subject, or say that something was verified or fixed."""
+        return any(one.search(words) for _, one in (*self.subjects, *self.phrases[1:]))
+
+    def introduces(self, head: str) -> bool:
+        """Return True for a line that introduces a list of runs."""
+        return not self.open.search(head) and bool(self.verified.search(head) or self.report.search(head))
 
 
 @cache
 def _patterns(name: str) -> _Patterns:
-    words = LANGUAGES[name]
-
-    def compiled(text: str) -> re.Pattern[str]:
-        return re.compile(text, re.IGNORECASE)
-
-    tests, lint = words.tests, words.lint
-    if name == "English":
-        tests, lint = f"{tests}|{_checkers('tests').pattern}", f"{lint}|{_checkers('lint').pattern}"
-    every = "|".join((tests, words.build, lint, words.verified, words.fixed))
+    words, (tests, lint) = LANGUAGES[name], _subjects(name)
+    verified = _compiled(words.verified)
     return _Patterns(
-        compiled(every),
-        compiled(words.open),
-        compiled(f"{words.later}|{words.elsewhere}"),
-        compiled(words.later),
-        compiled(words.success),
-        compiled(f"^(?!.*(?:{words.open})).*?(?:{words.verified}|{words.report})"),
-        compiled(f"(?:{words.verified}|{_BY_RUN})[^`]*? (?:with|via|using|by running)\\b"),
-        (("tests", compiled(tests)), ("build", compiled(words.build)), ("lint", compiled(lint))),
-        (("build", compiled(words.builds)), ("verified", compiled(words.verified)), ("fixed", compiled(words.fixed))),
-        compiled(
-            rf"(?: (?:[^\W\d][\w-]* )?| ?[^\x00-\x7f]{{0,2}})(?:{tests})|(?: (?:tests? )?)?(?:{words.success}){PREDICATE}"
-        ),
+        _compiled(words.open),
+        (_compiled(words.later), _compiled(words.elsewhere)),
+        _compiled(words.success),
+        _compiled(words.report),
+        verified,
+        (("tests", _compiled(tests)), ("build", _compiled(words.build)), ("lint", _compiled(lint))),
+        (("build", _compiled(words.builds)), ("verified", verified), ("fixed", _compiled(words.fixed))),
     )
+
+
+def _subjects(name: str) -> tuple[str, str]:
+    """Return the patterns of a language for tests and for linters."""
+    words = LANGUAGES[name]
+    if name != "English":
+        return words.tests, words.lint
+    return f"{words.tests}|{_checkers('tests').pattern}", f"{words.lint}|{_checkers('lint').pattern}"
+
+
+def _given(name: str) -> str:
+    """Return the pattern of words that introduce runs within a clause."""
+    return rf"(?i)(?:{LANGUAGES[name].verified}|{_BY_RUN})[^`]*?{_WITH}"
+
+
+@cache
+def _counted(name: str) -> re.Pattern[str]:
+    """Return the pattern of what follows a number of tests: their name, or a success."""
+    tests, _ = _subjects(name)
+    return _compiled(
+        rf"(?: (?:[^\W\d][\w-]* )?| ?[^\x00-\x7f]{{0,2}})(?:{tests})|(?: (?:tests? )?)?(?:{LANGUAGES[name].success}){PREDICATE}"
+    )
+
+
+def _compiled(text: str) -> re.Pattern[str]:
+    return re.compile(text, re.IGNORECASE)

@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import Any
 
 from agentcli.agent.calls.call import Call, Run, Stage
-from agentcli.agent.claim_words import NO_RECEIPT, Receipt, may_claim
+from agentcli.agent.claim_words import NO_RECEIPT, Receipt, spoken_in
 from agentcli.agent.core import SessionCore
 from agentcli.agent.feature import SessionPart, Unfinished
 from agentcli.agent.intent import (
@@ -215,7 +215,7 @@ def receipt_in(core: SessionCore, text: str) -> Receipt:
     """Return the receipt of a message with which a turn of this session ends. Of a very long one, its end is read."""
     if len(text) > _REPORT:
         text = text[-_REPORT:].partition("\n")[2]
-    if not core.setup.settings.agent.receipts or not may_claim(text):
+    if not core.setup.settings.agent.receipts or not spoken_in(text):
         return NO_RECEIPT
     from agentcli.agent.receipts import receipt_of  # it compiles patterns, and few messages claim something
 

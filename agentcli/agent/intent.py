@@ -8,6 +8,7 @@ answer, and any verb may ask for a change.
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterator, Sequence
 from functools import cache
 
@@ -176,6 +177,29 @@ LANGUAGES = {
     "Hindi": Language(r".*(?:करो|कर दो|लगा दो|जोड़ो|हटाओ|बदलो|बनाओ|कीजिए|दीजिए)\s*$", r".*(?:ूंगा|ूँगा|ूंगी|ूँगी|ेंगे)$"),
 }
 """How texts order and announce changes, and ask for answers, by language."""
+
+_ANNOUNCING = {
+    "German": "_ich _lass",
+    "French": "_je_ laisse",
+    "Spanish": "voy_a vamos_a déja permíteme procedo_a ahora_ enseguida_",
+    "Portuguese": "_vou vamos deix irei",
+    "Italian": "sto_per procedo lascia vado_a erò irò _subito ora_ adesso_",
+    "Dutch": "_ik laat_me",
+    "Polish": "teraz zaraz następnie najpierw pozwól",
+    "Russian": "сейчас теперь затем далее сначала давай позвольте",
+    "Turkish": "şimdi önce sonra",
+    "Chinese": "我",
+    "Japanese": "ます ましょう",
+    "Korean": "겠습니다 할게요 볼게요 하겠어요",
+    "Vietnamese": "sẽ",
+    "Ukrainian": "зараз тепер далі потім спочатку",
+    "Arabic": "سوف سأ سن",
+    "Hindi": "ूंगा ूँगा ूंगी ूँगी ेंगे",
+}
+"""Words by language: every announcement contains one. `_` is the edge of a word."""
+_ENGLISH = ("English",)
+_OTHERS = tuple(name for name in LANGUAGES if name not in _ENGLISH)
+_MARKS = str.maketrans(dict.fromkeys(f"{string.punctuation}¿¡•", " ") | {"İ": "i"})
 
 _CLAUSE = r"[.!?:;。！？；：।؟؛]+(?=\s|$|[^\x00-\x7f])"
 _CONJUNCTION = r",?\s+(?:and|then|und|dann|et|puis|y|luego|e|poi|en)\s+(?=\w)"
@@ -439,21 +463,31 @@ def _announces_step(sentence: str) -> bool:
 
 def _begins(kind: str, clause: str, *, surely: bool = False) -> re.Match[str] | None:
     """Return the beginning of a clause if it has words of this kind; with `surely`, in English."""
-    english = _pattern(kind, english=True).match(clause)
-    return english if english or surely else _pattern(kind, english=False).match(clause)
+    english = _pattern(kind, *_ENGLISH).match(clause)
+    if english or surely:
+        return english
+    if kind != "announces":
+        return _pattern(kind, *_OTHERS).match(clause)
+    words = f" {clause} ".translate(_MARKS).lower()
+    spoken = [name for name in _OTHERS if any(one in words for one in _parts(_ANNOUNCING[name]))]
+    return next(filter(None, (_pattern(kind, name).match(clause) for name in spoken)), None)
+
+
+@cache
+def _parts(hints: str) -> Sequence[str]:
+    return [hint.replace("_", " ") for hint in hints.split()]
 
 
 def _holds(kind: str, text: str) -> bool:
     """Return True if words of this kind stand anywhere in a text."""
-    return any(_pattern(kind, english=english, anywhere=True).search(text) for english in (True, False))
+    return any(_pattern(kind, *names, anywhere=True).search(text) for names in (_ENGLISH, _OTHERS))
 
 
 @cache
-def _pattern(kind: str, *, english: bool, anywhere: bool = False) -> re.Pattern[str]:
-    """Return the pattern of English, or that of all other languages, compiled on first use.
+def _pattern(kind: str, *names: str, anywhere: bool = False) -> re.Pattern[str]:
+    """Return the pattern of these languages, compiled on first use.
 
     Compiling all patterns would take a tenth of a one-shot; most texts need few of them.
     """
-    chosen = [language for name, language in LANGUAGES.items() if (name == "English") == english]
-    patterns = "|".join(f"(?:{getattr(language, kind)})" for language in chosen)
+    patterns = "|".join(f"(?:{getattr(LANGUAGES[name], kind)})" for name in names)
     return re.compile(patterns if anywhere else rf"{_MARKER}(?:{patterns})", re.IGNORECASE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePath
 
 from agentcli.agent.check_commands import named_kinds
@@ -26,14 +26,14 @@ _MOST_WORDS = 8
 """Words of the longest line that introduces a list of runs."""
 
 
-def with_reports_marked(text: str, reports: Mapping[str, re.Pattern[str]], subject: str) -> str:
+def with_reports_marked(text: str, reports: Mapping[str, Callable[[str], bool]], subject: str) -> str:
     """Return a text with a mark before each run in a list that words of `reports` introduce.
 
     Such a list follows their colon, below their line, or in a block of code below it. All other blocks of code are
-    left out. `reports` has the words of each language, `subject` is a pattern for what a run checks.
+    left out. `reports` tells by language which line introduces a list, `subject` is a pattern for what a run checks.
     """
     kept, listing, fenced = list[str](), "", False
-    named = re.compile(_NAMED % subject)
+    named = _NAMED % subject
     planned = _PLAN.search(text) is not None
     for line in text.splitlines():
         if _FENCE.match(line):
@@ -42,17 +42,17 @@ def with_reports_marked(text: str, reports: Mapping[str, re.Pattern[str]], subje
             kept += [_marked(listing, f"`{line.strip()}`")] if listing and line.strip() else []
         elif not planned and (head := _head(line, reports)):
             listing, rest = head
-            kept += [line[: line.rindex(rest)], _marked(listing, rest)] if rest and named.match(rest) else [line]
+            kept += [line[: line.rindex(rest)], _marked(listing, rest)] if rest and re.match(named, rest) else [line]
             listing = "" if rest else listing
         elif listing and _ITEM.match(line):
-            kept.append(_marked(listing, line) if named.match(line) else line)
+            kept.append(_marked(listing, line) if re.match(named, line) else line)
         else:
             listing = ""
             kept.append(line)
     return "\n".join(kept)
 
 
-def _head(line: str, reports: Mapping[str, re.Pattern[str]]) -> tuple[str, str] | None:
+def _head(line: str, reports: Mapping[str, Callable[[str], bool]]) -> tuple[str, str] | None:
     """Return the language of a line that introduces a list of runs, and what follows its colon."""
     for start in (0, *(end.end() for end in re.finditer(r"(?<=[.!?])\s+", line))):
         found = _HEAD.match(line, start)
@@ -60,7 +60,7 @@ def _head(line: str, reports: Mapping[str, re.Pattern[str]]) -> tuple[str, str] 
             continue
         if len(found[1].split()) > _MOST_WORDS or _PLANNED.search(found[1]):
             continue
-        if language := next((name for name, report in reports.items() if report.search(found[1])), ""):
+        if language := next((name for name, introduces in reports.items() if introduces(found[1])), ""):
             return language, (found[2] or "").strip()
     return None
 
