@@ -25,6 +25,7 @@ from agentcli.agent.intent import (
     falls_short,
     files_named,
     leaves_open,
+    lists_steps,
     orders_change,
     reports_no_change,
     sentences,
@@ -67,10 +68,7 @@ CUT_SHORT = (
     "Your last message ends within a block of code. If it was a change, make it with a tool; if it was an answer, send it again, whole. "
     "If it is whole, reply just `ANSWERED`."
 )
-OPEN_TODOS = (
-    "Your list still has open items:\n{items}\nDo them, or correct the list with todo and say what is left undone and why. "
-    "If nothing is left, reply just `ANSWERED`."
-)
+OPEN_TODOS = f"Your list still has open items:\n{{items}}\nDo them, or correct the list with todo and say what is left undone and why. {LAST_WORD}"
 ONLY_NOTES = (
     "{file} is all that this turn wrote, and the task does not name it. If it asks for more than this text, do that now: nobody can answer a question. "
     "If nothing is left, reply just `ANSWERED`."
@@ -92,8 +90,6 @@ _IN_CODE = r"`([\w.-]+)`"
 """A name in code marks."""
 _NEVER_RAN = r"\bcommand not found\b|\[exit code 12[67]\]"
 """The end of an output if the shell could not start the program."""
-_LIST = "todo"
-"""Tool that writes the list of steps."""
 _NOTES = (".md", ".txt", ".rst", ".adoc", ".org")
 """Endings of files that hold a text for people."""
 _STEM = r"(?<![^\W\d_])[^\W\d_]{3,4}(?=.*\.)"
@@ -316,8 +312,7 @@ class Ending(SessionPart):
         if self._alone and self.deeds.changed:
             yield from self._left(text, task)
         if self._alone and (items := self._open_todos()):
-            why = "its list has open items, and it did not go on" if self._listed() else ""
-            yield Reason(OPEN_TODOS.format(items=items), why, confirmed=True, once=True)
+            yield Reason(OPEN_TODOS.format(items=items))
         if self._alone and self._confirms and self.deeds.acted:
             yield Reason(CONFIRM)
 
@@ -378,7 +373,7 @@ class Ending(SessionPart):
         return None
 
     def _only_notes(self, text: str, task: str) -> str:
-        """Return the only file that this turn changed, if it holds text and the task does not name it.
+        """Return the only file that this turn changed, if it holds a text with steps and the task does not name it.
 
         Such a file may be a plan of the task. A task names it by the beginning of each word of its name. A reply of one
         sentence says that it is the result.
@@ -390,14 +385,11 @@ class Ending(SessionPart):
         files = changed.difference(*(path.parents for path in changed))  # a new folder counts as changed, too
         if len(files) != 1 or (file := next(iter(files))).suffix.lower() not in _NOTES:
             return ""
-        created = any(result.metadata.get("created") for _, result in _calls(entries))
+        texts = (str(call.input.get("content")) for call, result in _calls(entries) if result.metadata.get("created"))
+        planned = any(map(lists_steps, texts))
         stems = re.findall(_STEM, file.name.lower())
         named = bool(stems) and all(stem in task.lower() or stem in _README for stem in stems)
-        return file.name if created and not named else ""
-
-    def _listed(self) -> bool:
-        """Return True if this turn has written the list."""
-        return any(call.name == _LIST and call.input for call, _ in _calls(self._of_turn()))
+        return file.name if planned and not named else ""
 
     def _able(self) -> bool:
         """Return True if the session can change files."""

@@ -425,6 +425,11 @@ def files_named(text: str) -> Sequence[str]:
     return re.findall(_FILE, re.sub(_COMMANDS, r" \g<word> ", text))
 
 
+def lists_steps(text: str) -> bool:
+    """Return True if a text has numbered steps, or boxes that are not ticked."""
+    return re.search(_STEPS, text) is not None or re.search(r"(?m)^\s*[-*+] \[ \] ", text) is not None
+
+
 def announces(text: str, *, anywhere: bool = False) -> bool:
     """Return True if a reply ends with the announcement of a step.
 

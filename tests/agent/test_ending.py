@@ -517,7 +517,7 @@ OPEN_ENDS = {
 
 def test_a_text_that_the_task_does_not_name_may_be_its_plan(tmp_path: Path) -> None:
     task, text = "Port cart.py to Rust", "The steps are in PLAN.md. Beginning with the crate."
-    script = [say("", call("write", file_path="PLAN.md", content="1. A crate\n")), say(text)]
+    script = [say("", call("write", file_path="PLAN.md", content="1. A crate\n2. Its tests\n")), say(text)]
     assert run_with_checkpoints(tmp_path / "1", script, task) == ("incomplete", 3)
     assert run_with_checkpoints(tmp_path / "2", [*script, say("ANSWERED")], task) == ("done", 3)
     assert run_with_checkpoints(tmp_path / "3", script, "Plan how to port cart.py") == ("done", 2)
@@ -527,10 +527,12 @@ def test_a_text_that_the_task_does_not_name_may_be_its_plan(tmp_path: Path) -> N
         written = [say("", call("write", file_path=name, content="A cart.\n")), say(f"{name} is new. It is short.")]
         assert run_with_checkpoints(tmp_path / f"{n + 6}", written, "Document the cart") == ("done", 2)
     script = [
-        say("", call("write", file_path="notes/cart-design.md", content="A crate\n")),
+        say("", call("write", file_path="notes/cart-design.md", content="- [ ] A crate\n")),
         say("It is there. The crate is next."),
     ]
     assert run_with_checkpoints(tmp_path / "8", script, task) == ("incomplete", 3)
+    result = [say("", call("write", file_path="out.txt", content="A crate\n")), say("It is written. All is well.")]
+    assert run_with_checkpoints(tmp_path / "9", result, task) == ("done", 2)
 
 
 ELSE_ORDERED = {

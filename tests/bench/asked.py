@@ -23,7 +23,7 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from pathlib import Path
@@ -380,7 +380,7 @@ def measured(sessions: Iterable[Transcript], most: int = 0) -> Outcome:
     kept: defaultdict[tuple[str, str, bool], Rules] = defaultdict(Rules)
     left = most or sys.maxsize
     # Not below /tmp: a command in the sandbox sees another folder there.
-    with tempfile.TemporaryDirectory(prefix="asked-", dir="/var/tmp") as folder:
+    with tempfile.TemporaryDirectory(prefix="asked-", dir="/var/tmp") as folder, _same_home_after():
         known = [(session, _place_in(folder, session)) for session in sessions]
         trees: defaultdict[str, list[Tree]] = defaultdict(list)
         for session, place in known:
@@ -399,6 +399,15 @@ def measured(sessions: Iterable[Transcript], most: int = 0) -> Outcome:
                 run.ran(recorded.command)
             shutil.rmtree(place.top)
     return outcome
+
+
+@contextmanager
+def _same_home_after() -> Iterator[None]:
+    before = os.environ.get("HOME", "")
+    try:
+        yield
+    finally:
+        os.environ["HOME"] = before
 
 
 def _place_in(folder: str, session: Transcript) -> Place:
