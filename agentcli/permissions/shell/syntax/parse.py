@@ -177,7 +177,8 @@ def parse(text: str, depth: int = _DEPTH) -> ParsedLine:
     root = syntax_tree(text)
     nodes = list(below(root))
     fed = tuple(_fed(node) for node in nodes if node.type in ("heredoc_body", "herestring_redirect"))
-    texts = [script for node in nodes for script in scripts_in(node)]
+    hiding = "`" in text or "$(" in text
+    texts = [script for node in nodes for script in scripts_in(node)] if hiding else []
     scripts = [parse(script, depth - 1) for script in texts] if depth else []
     parts = (*map(_part, _commands(root)), *(part for script in scripts for part in script.parts))
     return ParsedLine(
