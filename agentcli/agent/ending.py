@@ -373,7 +373,7 @@ class Ending(SessionPart):
         return None
 
     def _only_notes(self, text: str, task: str) -> str:
-        """Return the only file that this turn changed, if it holds a text with steps and the task does not name it.
+        """Return the only file that this turn changed if it lists steps and the task does not name it.
 
         Such a file may be a plan of the task. A task names it by the beginning of each word of its name. A reply of one
         sentence says that it is the result.
