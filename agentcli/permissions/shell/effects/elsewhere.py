@@ -248,13 +248,13 @@ def _machine_changed(command: Command, folders: tuple[Path, ...], workspace: Wor
 
     Return an empty text for any other command, and for one that deletes or ends something there.
     """
-    from agentcli.permissions.shell.effects.whole_programs import whole_program_of  # 10 ms, only for such a question
-
     if command.words[0] not in ("ssh", "scp") or command.joint == "|":
         return ""
     here = [word for word in command.words[1:] if command.words[0] == "scp" and ":" not in word]
     if any(judge_path(word, workspace, write=False, cwd=at).verdict != "free" for word in here for at in folders):
         return ""
+    from agentcli.permissions.shell.effects.whole_programs import whole_program_of  # 10 ms, only for such a question
+
     found = whole_program_of(command.words, folders, workspace)
     return f"{RUNNING_AT}{found.pattern.split(' ')[1]}" if found is not None else ""
 
