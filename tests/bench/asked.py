@@ -425,7 +425,7 @@ class _Run:
     made: list[Path] = field(default_factory=list)
     """Work trees that the session has made."""
     joined: list[Path] = field(default_factory=list)
-    """Those that have joined its workspace."""
+    """Work trees that have joined its workspace."""
     hosts: set[str] = field(default_factory=set)
     """Hosts that were asked about: an answer holds for the session."""
     first: list[Path] = field(default_factory=list)

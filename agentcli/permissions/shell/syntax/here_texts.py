@@ -1,6 +1,6 @@
 """Texts of here-documents as values: a `$(cat <<'EOF' …)` that every shell reads in the same way.
 
-Scripts in texts: those that a shell runs there, although the grammar shows no command.
+Scripts in texts, which a shell runs although the grammar shows no command.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _BACKTICKED = re.compile(r"\\.|`(?P<script>(?:\\.|[^`\\])*)`", re.DOTALL)
 _AS_WRITTEN = frozenset(
     {"raw_string", "ansi_c_string", "comment", "`", "heredoc_content", "heredoc_start", "heredoc_end"}
 )
-"""Nodes without scripts, or with those of the text around them."""
+"""Nodes that have no script of their own."""
 
 
 def scripts_in(node: Node) -> Iterator[str]:

@@ -70,7 +70,7 @@ def _ends_within_commands(root: Node, source: bytes) -> list[tuple[int, int]]:
 
 _ON_ONE_LINE = frozenset({"command", "redirected_statement", "file_redirect", "herestring_redirect"})
 _LINE_END = re.compile(rb"(?<!\\)\n")
-"""End of a line that goes on in no other one."""
+"""End of a line without a continuation."""
 _JOINED_ERRORS = re.compile(rb"""(<<-?(?:'\w+'|"\w+"|\w+))[ \t](2>&1)([ \t]*\|)""")
 
 
