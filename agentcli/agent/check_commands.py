@@ -240,8 +240,6 @@ def named_kinds(words: Sequence[str]) -> frozenset[Kind]:
     own = _named(PurePath(program).stem if program.endswith((".sh", ".py", ".js", ".ts", ".mjs", ".rb")) else program)
     if own and own != {"checks"}:
         return own
-    if program == "make" and all("=" in word or word.isdecimal() for word in operands):
-        return frozenset({"build"})  # its first target
     if program in _TYPE_CHECKERS and operands and operands[0] == "check":
         return frozenset({"lint", "build"})
     operands = [word for at, word in enumerate(operands) if not _is_data(word, [program, *operands[:at]])]

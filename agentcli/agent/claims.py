@@ -72,7 +72,7 @@ _UNDONE = r"[\s>*+\d.)-]*\[ \]"
 _BY_RUN = rf"\b(?:re-?|double-)?(?:confirm|check)ed\b(?=[^`]{{0,80}}? (?:with|via|using|by running) {SPAN})"
 _WITH = r" (?i:with|via|using|by running)\b"
 _SERVER = r"CI|GitHub|PR|(?i:pipeline|workflow|job|checks|pull request)"
-"""Words of which one stands in every claim about CI."""
+"""Words, at least one of which is in every claim about CI."""
 _ALONE = (
     (r"(?i)warnings", _NO_WARNINGS),
     (r"(?i)check", _ONE_CHECK),
@@ -145,7 +145,8 @@ def commands_claimed(text: str) -> Iterator[str]:
     """Yield the commands in backquotes that a message says succeeded, if they are checks."""
     spoken = spoken_in(text)
     for clause in _clauses(text, spoken):
-        if runs_in(clause) and set(_claimed(clause, runs_in(clause), spoken)) & {"tests", "lint", "build", "checks"}:
+        runs = runs_in(clause)
+        if runs and not {"tests", "lint", "build", "checks"}.isdisjoint(_claimed(clause, runs, spoken)):
             yield from (span.strip("`$ ") for span in re.findall(SPAN, clause) if runs_in(span))
 
 

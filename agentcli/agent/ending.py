@@ -343,11 +343,10 @@ class Ending(SessionPart):
         the reply names it in code marks. Or the output is of a search for what the task quotes, and no check has
         passed since. Without checkpoints return None.
         """
-        checkpointer, entries = self._core.checkpointer, self._of_turn()
-        if checkpointer is None or not entries:
+        changed = self._files_changed()
+        if changed is None:
             return None
-        changed = checkpointer.files_since(entries[0].seq)
-        calls = list(_calls(entries))
+        calls = list(_calls(self._of_turn()))
         # Not one text: a value may be a whole file.
         touched = [*map(str, changed), *(str(value) for call, _ in calls for value in call.input.values())]
 
@@ -378,15 +377,16 @@ class Ending(SessionPart):
         Such a file may be a plan of the task. A task names it by the beginning of each word of its name. A reply of one
         sentence says that it is the result.
         """
-        checkpointer, entries = self._core.checkpointer, self._of_turn()
-        if checkpointer is None or not entries or self.deeds.unknown or len(sentences(text)) < 2:
+        changed = None if self.deeds.unknown or len(sentences(text)) < 2 else self._files_changed()
+        if changed is None:
             return ""
-        changed = checkpointer.files_since(entries[0].seq)
         files = changed.difference(*(path.parents for path in changed))  # a new folder counts as changed, too
         if len(files) != 1 or (file := next(iter(files))).suffix.lower() not in _NOTES:
             return ""
-        texts = (str(call.input.get("content")) for call, result in _calls(entries) if result.metadata.get("created"))
-        planned = any(map(lists_steps, texts))
+        calls = _calls(self._of_turn())
+        planned = any(
+            lists_steps(str(call.input.get("content"))) for call, made in calls if made.metadata.get("created")
+        )
         stems = re.findall(_STEM, file.name.lower())
         named = bool(stems) and all(stem in task.lower() or stem in _README for stem in stems)
         return file.name if planned and not named else ""
@@ -395,6 +395,11 @@ class Ending(SessionPart):
         """Return True if the session can change files."""
         offered = [self._core.traits.get(str(raw["name"])) for raw in self._journal.history.tools]
         return self._core.approval.mode != "plan" and any(known is not None and known.edits_files for known in offered)
+
+    def _files_changed(self) -> frozenset[PurePath] | None:
+        """Return the files that this turn has changed; None without checkpoints, or if the turn is empty."""
+        checkpointer, entries = self._core.checkpointer, self._of_turn()
+        return checkpointer.files_since(entries[0].seq) if checkpointer is not None and entries else None
 
     def _changed_files(self) -> bool:
         """Return True if a command of this turn has changed files. Without checkpoints it counts as such."""

@@ -261,9 +261,12 @@ _DONE = (
     r"fatto|corretto|klaar|gedaan|gotowe|zrobione|готово|сделано|исправлено|tamam|bitti|已?完成|搞定|完了|완료)(?!\w)"
 )
 """The beginning of a reply that claims success."""
+_OPEN_BOX = r"^\s*[-*+] \[ \] "
+"""An item of a list that is not ticked, at the beginning of a line."""
 _LEFT_LIST = (
     r"(?im)^\W*(?:(?:still )?(?:remaining|open)|still (?:to do|missing)|left to do|not (?:yet )?done|to-?do|noch (?:offen|zu tun)|offen|reste(?: à faire)?|pendientes?|por hacer|"
-    r"pendentes?|por fazer|da fare|осталось|剩余|剩下|待办|残り|未対応|남은 (?:작업|일))(?!\w)[^\n]{0,40}[:：]\W*$|^\s*[-*+] \[ \] "
+    r"pendentes?|por fazer|da fare|осталось|剩余|剩下|待办|残り|未対応|남은 (?:작업|일))(?!\w)[^\n]{0,40}[:：]\W*$|"
+    + _OPEN_BOX
 )
 """The beginning of a list of what is left, or an item of a list that is not ticked."""
 _NEEDLESS = (
@@ -427,7 +430,7 @@ def files_named(text: str) -> Sequence[str]:
 
 def lists_steps(text: str) -> bool:
     """Return True if a text has numbered steps, or boxes that are not ticked."""
-    return re.search(_STEPS, text) is not None or re.search(r"(?m)^\s*[-*+] \[ \] ", text) is not None
+    return any(re.search(pattern, text) for pattern in (_STEPS, f"(?m){_OPEN_BOX}"))
 
 
 def announces(text: str, *, anywhere: bool = False) -> bool:

@@ -416,6 +416,11 @@ def secret_settings(git_folder: Path) -> Iterator[str]:
             continue
 
 
+def has_secret_settings(folders: Iterable[Path]) -> bool:
+    """Return True if the settings of a repository around one of these folders contain credentials."""
+    return any(True for folder in folders for place in repository(folder) for _ in secret_settings(place))
+
+
 def _mounts() -> tuple[Path, ...]:
     """Return the places of this machine's file systems; none where the system does not list them."""
     try:

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.tool import LinePart
-from agentcli.permissions.exposed import secret_settings
-from agentcli.permissions.git_config import repository
+from agentcli.permissions.exposed import has_secret_settings
 from agentcli.permissions.paths import (
     Workspace,
     could_name_protected,
@@ -459,8 +458,7 @@ def _shows_settings(words: Sequence[str], folders: Sequence[Path]) -> bool:
     """
     if words[1] != "config" or isinstance(fit(SETTINGS_SHOWN, words[2:]), str):
         return False
-    places = (place for folder in folders for place in repository(folder))
-    return not any(True for place in places for _ in secret_settings(place))
+    return not has_secret_settings(folders)
 
 
 def _shown_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:

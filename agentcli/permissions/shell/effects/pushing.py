@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass, replace
-from agentcli.permissions.git_config import git_folders, linked_repository
+from agentcli.permissions.git_config import git_folders, linked_repository, work_tree_of
 from agentcli.permissions.paths import Workspace, names_protected, recorded_in, resolved
 from agentcli.permissions.shell.effects.git_repositories import git_placed, hook_problem, repository_problem
 from agentcli.permissions.shell.programs.known_programs import word_set
@@ -67,7 +67,7 @@ def push_of(words: Sequence[str], folders: Sequence[Path], workspace: Workspace)
     why = _problem(found, workspace) if found is not None else repository_problem(folders[0], workspace, "push")
     if why:
         return Push(why)
-    top = next(top for top in (folders[0], *folders[0].parents) if probe.exists(top / ".git"))
+    top = work_tree_of(folders[0]) or folders[0]
     known = resolved(top) in workspace.resolved_roots or linked_repository(top) in recorded_in(workspace)
     if found is None and not known:
         return Push("the repository is not a folder of the session, so a program may have made it")

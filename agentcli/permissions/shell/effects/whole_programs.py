@@ -17,8 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass, replace
-from agentcli.permissions.exposed import secret_settings
-from agentcli.permissions.git_config import repository
+from agentcli.permissions.exposed import has_secret_settings
 from agentcli.permissions.paths import UndoCover, Workspace, judge_path
 from agentcli.permissions.shell.effects.changes import CHANGING, changes_inside, loss, matches
 from agentcli.permissions.shell.effects.consequences import named_consequence
@@ -414,7 +413,7 @@ def _shows_settings(words: Sequence[str], places: Sequence[Path]) -> bool:
     fitting = fit(SETTINGS_SHOWN, words)
     if isinstance(fitting, str) or "--local" not in words or any(kind == "path" for kind, _ in fitting[1]):
         return False
-    return not any(True for at in places for place in repository(at) for _ in secret_settings(place))
+    return not has_secret_settings(places)
 
 
 def _is_ours(place: Path, workspace: Workspace) -> bool:
