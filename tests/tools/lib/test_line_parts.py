@@ -99,7 +99,7 @@ def test_what_one_part_leaves_running_ends_before_the_next(program: Program, rep
 def test_a_line_in_parts_obeys_its_timeout_and_leaves_nothing(program: Program, repository: Path) -> None:
     (repository / "wait.py").write_text("import time\ntime.sleep(4321)\n")
     [(status, output)] = ran(program, [sh("git add -A && python3 wait.py 4321; git commit -qm one", timeout=1)])
-    assert status == "success"
+    assert status == "success", output
     assert "still running after 1 s, as job-1" in output
     assert log(repository) == []
     running = (Path(entry) / "cmdline" for entry in os.scandir("/proc") if entry.name.isdigit())
