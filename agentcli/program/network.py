@@ -80,7 +80,8 @@ class NetworkGate:
         self._asking: dict[str, asyncio.Lock] = {}
         self._registries: dict[tuple[str, ...], frozenset[str]] = {}
         self._programs: tuple[str, ...] = ()
-        self._line = ""
+        self._line = self._program = ""
+        self._ended = True
         self._fetched = ""
         self._refusals: list[str] = []
         self._denied: dict[str, DeniedHost] = {}
@@ -95,17 +96,15 @@ class NetworkGate:
 
         Return 0 if none runs and the command needs none, or if none can run. With a rule for a host, each one needs it.
         """
-        programs = tuple(
-            dict.fromkeys(
-                as_pip(tuple(each))[0]
-                for part in contents(line)[0]
-                for each in runs(part)
-                if uses_network(each, self._roots)
-            )
-        )
+        started = [tuple(each) for part in contents(line)[0] for each in runs(part)]
+        programs = tuple(dict.fromkeys(as_pip(each)[0] for each in started if uses_network(each, self._roots)))
+        if programs or self._ended:
+            names = programs[:1] or tuple({each[0] for each in started} - {"cd"})
+            self._line, self._program = line, names[0] if len(names) == 1 else "a command"
+            self._ended = False
         if not programs and not opened(self._rules()):
             return self._port
-        self._programs, self._line = programs, line
+        self._programs = programs
         self._fetched = line if programs else self._fetched
         try:
             loop = asyncio.get_running_loop()
@@ -116,7 +115,8 @@ class NetworkGate:
         return self._port
 
     def refusals(self) -> Sequence[str]:
-        """Return why requests were refused since the last call. Leave out hosts that the person refused."""
+        """Return why requests of a command that has ended were refused. Leave out hosts that the person refused."""
+        self._ended = True
         found, self._refusals[:] = tuple(dict.fromkeys(self._refusals)), ()
         return [why for why in found if not why.startswith(DECLINED)]
 
@@ -161,7 +161,7 @@ class NetworkGate:
 
     async def _ask(self, host: str) -> str:
         """Ask the person about a host, and remember the answer if no rule does. Return why it is refused, or an empty text."""
-        program, rule = self._programs[0] if self._programs else "a command", f"{NETWORK}({host})"
+        program, rule = self._program, f"{NETWORK}({host})"
         why = "no rule names this host"
         call = ToolCall("network", "bash", {"command": f"{program} → {host}"})
         request = ApprovalRequest(

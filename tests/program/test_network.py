@@ -80,6 +80,29 @@ def test_a_person_is_asked_once_about_a_host_and_the_program_is_named(tmp_path: 
     assert asked.requests[1].title == "Let pip reach b.example?"
 
 
+def test_the_question_names_the_command_that_runs_and_not_an_earlier_one_that_has_ended(tmp_path: Path) -> None:
+    asked = Asked()
+    made = gate(tmp_path, asked)
+
+    async def run() -> None:
+        made.port_for("npm install")
+        made.refusals()
+        for line, host in (("cd sub && python load.py", "a.example"), ("python load.py | tail", "b.example")):
+            reader, writer = await asyncio.open_connection("127.0.0.1", made.port_for(line))
+            writer.write(f"CONNECT {host}:443 HTTP/1.1\r\n\r\n".encode())
+            await asyncio.wait_for(reader.readline(), 10)
+            writer.close()
+            made.refusals()
+        made.close()
+        await asyncio.sleep(0.05)
+
+    asyncio.run(run())
+    assert [(request.title, request.preview) for request in asked.requests] == [
+        ("Let python reach a.example?", "cd sub && python load.py"),
+        ("Let a command reach b.example?", "python load.py | tail"),
+    ]
+
+
 def test_always_saves_the_rule_and_a_no_is_told_and_remembered(tmp_path: Path) -> None:
     asked = Asked(ApprovalResponse("always", everywhere=True), ApprovalResponse("no", "not this one"))
     made = gate(tmp_path, asked)
@@ -214,10 +237,11 @@ def test_a_rule_lets_any_command_reach_its_host(tmp_path: Path) -> None:
     made = gate(tmp_path, asked, parse_rules(allow=["network(*.example.org)"]))
     assert "cannot be found" in said(made, "make test", "a.example.org")[0]
     said(made, "npm install", "b.example")
+    made.refusals()
     said(made, "make test", "c.example")
     assert [request.title for request in asked.requests] == [
         "Let npm reach b.example?",
-        "Let a command reach c.example?",
+        "Let make reach c.example?",
     ]
 
 
