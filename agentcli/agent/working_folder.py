@@ -6,7 +6,8 @@ A `cd` stays in effect inside the workspace, from reply to reply. A work tree th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from agentcli.agent.calls.call import Call, Run, Stage
@@ -14,7 +15,7 @@ from agentcli.core.dataclass import replace
 from agentcli.core.event import Recorded
 from agentcli.core.journal import Journal
 from agentcli.core.message import ToolCall, ToolResult
-from agentcli.core.record import Body, Settings
+from agentcli.core.record import Body, FeatureState, Settings
 from agentcli.core.tool import Tool
 from agentcli.permissions.paths import Workspace, resolved
 from agentcli.system import probe
@@ -22,6 +23,8 @@ from agentcli.system import probe
 MOVED = "[commands of your next replies start in {folder}; paths for other tools still start in {own}]"
 HOME = "[commands of your next replies start in {folder}]"
 BACK = "[the next command starts in {folder} again]"
+WORK_TREES = "work_trees"
+"""Name of the recorded state of a session's work trees: when git made each."""
 _MOVES = re.compile(r"\b(?:cd|pushd|popd|chdir)\b")
 _FIRST = re.compile(r"\s*(?:cd|pushd)\s+(?:--\s+)?(['\"]?)([\w.@+,-][\w./@+,-]*)\1\s*(?:&&|;|\n|$)")
 
@@ -116,17 +119,28 @@ class FolderStage(Stage):
 
 
 class WorkTreeStage(Stage):
-    """Keeps the work trees that commands of the session make: a new folder outside joins the workspace."""
+    """Keeps the work trees that commands of the session make, also in its records: one outside joins the workspace."""
 
-    def __init__(self, workspace: Workspace, add: Callable[[Path], None]) -> None:
-        self._workspace, self._add = workspace, add
+    def __init__(
+        self, workspace: Workspace, add: Callable[[Path], None], journal: Journal, record: Callable[[Body], Recorded]
+    ) -> None:
+        self._workspace, self._add, self._record = workspace, add, record
+        kept = journal.history.features.get(WORK_TREES)
+        made = kept.data.get("made") if kept is not None else None
+        self._made: dict[str, int] = dict(made) if isinstance(made, Mapping) else {}
+        if self._made:
+            from agentcli.permissions.shell.effects.git_repositories import work_trees  # loads the tables of git
+
+            for _, folder in sorted(work_trees(self._workspace).items()):
+                if self._made.get(str(folder)) == _made_at(folder):
+                    self._add(folder)
 
     def around(self, run: Run) -> Run:
         async def ran(call: Call) -> Call:
             text = call.its_tool.traits.subject.text(call.call.input) if call.its_tool.traits.runs_commands else ""
             if "worktree" not in text:
                 return await run(call)
-            from agentcli.permissions.shell.effects.git_repositories import work_trees  # loads the tables of git
+            from agentcli.permissions.shell.effects.git_repositories import work_trees
 
             workspace = replace_cwd(self._workspace, call.folder)
             before = work_trees(workspace)
@@ -135,9 +149,18 @@ class WorkTreeStage(Stage):
                 # Another program may have made one meanwhile, which the command does not name.
                 if own not in before and folder.name in text:
                     self._add(folder)
+                    self._made[str(folder)] = _made_at(folder)
+                    self._record(FeatureState(WORK_TREES, {"made": dict(self._made)}))
             return call
 
         return ran
+
+
+def _made_at(folder: Path) -> int:
+    """Return the second in which git made a work tree; -1 if it has gone."""
+    with suppress(OSError):
+        return int((folder / ".git").lstat().st_mtime)
+    return -1
 
 
 def replace_cwd(workspace: Workspace, folder: Path | None) -> Workspace:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -112,6 +113,25 @@ def test_a_work_tree_that_was_there_before_is_not_the_sessions_own(program: Prog
         f"touch ../{name}/new",
     )
     assert statuses(ran) == ["success"] + ["denied"] * 5, ran.of("tool_result")
+
+
+def test_a_resumed_session_knows_the_work_trees_that_it_has_made(program: Program) -> None:
+    name, replaced = (f"{program.work.name}-{end}" for end in ("topic", "replaced"))
+    there = program.work.parent
+    made = [f"git worktree add -q ../{each} -b {each}" for each in (name, replaced)]
+    assert statuses(auto(program, *made, f"cd ../{name}")) == ["success"] * 3
+    git(program.work, "worktree", "remove", f"../{replaced}")
+    git(program.work, "worktree", "add", "-q", f"../{replaced}", replaced)
+    os.utime(there / replaced / ".git", (1, 1))
+    goes_on = ("pwd", "touch b", f"touch ../{replaced}/b", f"git worktree remove ../{replaced}", f"cd {program.work}")
+    ran = auto(program, *goes_on, f"rm ../{name}/b && git worktree remove ../{name}", more=("-c",))
+    assert statuses(ran) == ["success"] * 2 + ["denied"] * 2 + ["success", "denied"], ran.of("tool_result")
+    assert outputs(ran)[0].strip() == str(there / name)
+    ran = auto(program, f"rm ../{name}/b", f"git worktree remove ../{name}", more=("-c",))
+    assert statuses(ran) == ["success"] * 2, ran.of("tool_result")
+    assert not (there / name).exists()
+    denied = auto(program, f"touch ../{replaced}/b", more=("-c", "--fork"))
+    assert statuses(denied) == ["denied"]
 
 
 def test_a_work_tree_in_the_sessions_tmp_is_made_used_and_removed(program: Program) -> None:

@@ -54,7 +54,7 @@ def way_of_calls(
         prepare,
         RepeatStage(repeats, journal),
         FolderStage(core.folder),
-        WorkTreeStage(setup.workspace, setup.permissions.add_work_tree),
+        WorkTreeStage(setup.workspace, setup.permissions.add_work_tree, journal, core.record),
         hooks,
         ApprovalStage(core.approval, prepare, hooks.request if hooks is not None else None),
         NestedStage(nested, prepare) if nested is not None else None,
