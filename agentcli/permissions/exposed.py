@@ -9,10 +9,12 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path, PurePath, PurePosixPath
 
 from agentcli.core.text.path_pattern import literal, names_wildcard
+from agentcli.core.text.secrets import without_git_credentials
 from agentcli.permissions.git_config import BARE, indexed, repository, tracked
 from agentcli.permissions.paths import (
     PRIVATE_IN_HOME,
@@ -419,6 +421,16 @@ def secret_settings(git_folder: Path) -> Iterator[str]:
 def has_secret_settings(folders: Iterable[Path]) -> bool:
     """Return True if the settings of a repository around one of these folders contain credentials."""
     return any(True for folder in folders for place in repository(folder) for _ in secret_settings(place))
+
+
+def without_credentials(text: str, folders: Iterable[Path]) -> str:
+    """Return an output without the credentials in the settings of these folders' repositories and their submodules."""
+    places = {place for folder in folders for place in repository(folder)[1:]}
+    files = {file for place in places for git in (place, *place.glob("modules/*")) for file in secret_settings(git)}
+    for file in sorted(files):
+        with suppress(OSError):
+            text = without_git_credentials(text, Path(file).read_text(encoding="utf-8", errors="replace"))
+    return text
 
 
 def _mounts() -> tuple[Path, ...]:

@@ -13,7 +13,7 @@ from tests.agent.open_session import messages, open_session, say_to
 def test_calls_pass_the_stages_of_the_agent_in_their_order_and_then_those_of_features(tmp_path: Path) -> None:
     parts = open_session(tmp_path, [], trusted=True).parts
     assert [type(stage).__name__ for stage in parts.way._stages] == [
-        "Prepare", "RepeatStage", "FolderStage", "WorkTreeStage", "ApprovalStage", "NestedStage", "Finish", "SandboxStage", "DeedStage", "NestedSkills",
+        "Prepare", "RepeatStage", "FolderStage", "WorkTreeStage", "ApprovalStage", "NestedStage", "Finish", "CredentialStage", "SandboxStage", "DeedStage", "NestedSkills",
     ]  # fmt: skip
     assert len({part.name for part in parts.all}) == len(parts.all)
 

@@ -30,7 +30,9 @@ from agentcli.core.event import PermissionDecided, Recorded
 from agentcli.core.mcp_servers import CALL, PREFIX, SEARCH, TOOL, effective
 from agentcli.core.message import Part, Text, ToolCall, ToolResult
 from agentcli.core.record import Body, InnerCall, TodoItem
+from agentcli.core.text.secrets import may_show_git_settings
 from agentcli.core.tool import UNKNOWN, CommandSandbox, Tool, ToolOutput, Traits
+from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import NETWORK
 from agentcli.permissions.unattended import NOBODY
 
@@ -271,6 +273,25 @@ class Finish(Stage):
     def note(self, call: ToolCall, result: ToolResult) -> None:
         """Count the result of a call among its repeats."""
         self._repeats.note(call, result, polls=self._prepare.traits_of(call).behaviour.polls)
+
+
+class CredentialStage(Stage):
+    """Removes from outputs the credentials with which git reaches the remotes of the workspace's repositories."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    def around(self, run: Run) -> Run:
+        async def ran(call: Call) -> Call:
+            call = await run(call)
+            if call.output is None or not may_show_git_settings(call.output.output):
+                return call
+            from agentcli.permissions.exposed import without_credentials  # few outputs look like git's settings
+
+            folders = (*filter(None, [call.folder]), *self._workspace.resolved_roots)
+            return replace(call, output=replace(call.output, output=without_credentials(call.output.output, folders)))
+
+        return ran
 
 
 def _result(call: Call, output: ToolOutput, started: float, ended: float) -> ToolResult:

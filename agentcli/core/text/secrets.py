@@ -43,9 +43,7 @@ def known_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 def mask(text: str, known: Iterable[str] = ()) -> str:
     """Return the text without keys, tokens and passwords, and without the `known` ones. Masking twice changes nothing more."""
-    for secret in sorted(set(known), key=len, reverse=True):
-        if len(secret) >= _SHORTEST:
-            text = text.replace(secret, SECRET)
+    text = _without_known(text, known)
     # Most texts contain no secret: try a pattern only if the text contains the common part of all its matches.
     if _PRIVATE_KEY_HINT in text:
         text = re.sub(_PRIVATE_KEY, SECRET, text)
@@ -56,6 +54,26 @@ def mask(text: str, known: Iterable[str] = ()) -> str:
     text = _without_assigned(text)
     if _holds_sent(_folded(text)):
         text = re.sub(_SENT, rf"\1{SECRET}", text)
+    return text
+
+
+def may_show_git_settings(text: str) -> bool:
+    """Return True if a text may contain an address or a header with which git logs in."""
+    return "@" in text or _holds_any(text, ("asic ", "earer ", "UTHORIZATION", "uthorization"))
+
+
+def without_git_credentials(text: str, settings: str) -> str:
+    """Return a text without the credentials that git's settings contain: of addresses, headers and passwords."""
+    found = {value for match in re.finditer(_GIT_CREDENTIAL, settings) for value in match.groups() if value}
+    for value in found:
+        text = text.replace(f":{value}@", f":{SECRET}@")  # a short one may be a word elsewhere
+    return _without_known(text, found)
+
+
+def _without_known(text: str, known: Iterable[str]) -> str:
+    for secret in sorted(set(known), key=len, reverse=True):
+        if len(secret) >= _SHORTEST:
+            text = text.replace(secret, SECRET)
     return text
 
 
@@ -155,6 +173,10 @@ _CAMEL = r"(?<=[a-z0-9])(?=[A-Z])"
 _PRIVATE_KEY = r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)"
 _PRIVATE_KEY_HINT = "-----BEGIN"
 _URL_PASSWORD = r"(?i)(\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@]*:)(?!\[redacted)[^\s/@]+@"
+_GIT_CREDENTIAL = (
+    r"(?im)://([\w-]{20,}(?=[:@]))?[^\s/:@]*(?::([^\s/@]+))?@"
+    r"|^\s*(?:extraheader|password)\s*=(?:.*\s)?\"?([^\s\"]+)\"?\s*$"
+)
 _TOKEN = "|".join(
     (
         r"\bsk-[A-Za-z0-9_-]{16,}",  # OpenAI, Anthropic and kin

@@ -14,6 +14,7 @@ from agentcli.core.text.secrets import (
     luhn,
     mask,
     redact,
+    without_git_credentials,
 )
 from tests.tables import each_row
 
@@ -475,3 +476,28 @@ def test_a_value_is_masked_from_its_shortest_length_on(text: str, shown: str) ->
 )
 def test_engines_may_differ_in_digits_beside_other_letters(text: str, plain: bool) -> None:
     assert is_plain(text) is plain
+
+
+@each_row(
+    ("settings", "shown"),
+    [
+        ("url = https://me:hunter22@example.org/x.git", "me hunter22"),
+        ("url = https://me:abc@example.org/x.git", "me https://me:abc@x"),
+        ("url = https://abcdefghijklmnopqrst@example.org/x", "https://abcdefghijklmnopqrst@x"),
+        ("url = https://abcdefghijklmnopqrst:x-basic@example.org/x", "abcdefghijklmnopqrst"),
+        ("\textraheader = AUTHORIZATION: basic eHh4eHh4eHg=", "AUTHORIZATION: basic eHh4eHh4eHg="),
+        ('extraHeader = "X-Key: abcdefgh1"', "X-Key: abcdefgh1"),
+        ("password = abcdefgh", "it is abcdefgh"),
+    ],
+)
+def test_what_gits_settings_hold_to_log_in_is_removed_from_any_text(settings: str, shown: str) -> None:
+    found = without_git_credentials(shown, settings)
+    assert found != shown
+    assert SECRET in found
+    assert without_git_credentials("abc me x-basic basic X-Key @ a:b@c", settings).startswith("abc me ")
+
+
+def test_settings_without_credentials_change_no_text() -> None:
+    settings = "url = git@example.org:me/x.git\nurl = https://me@example.org/x\nurl = ssh://git@example.org:22/x\n"
+    text = f"{settings} git me example https://git:pw@other.org password = abc"
+    assert without_git_credentials(text, settings) == text
