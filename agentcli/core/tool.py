@@ -30,8 +30,13 @@ class Boxed:
     """Contents of further descriptors by number, at most 60 KB each."""
     read_last: int = 0
     """The number among `files` that the sandbox reads once it is complete; 0 if unknown."""
-    again: Callable[[], Boxed] | None = None
-    """Builds the sandbox again if a path vanished before it was complete; None without a sandbox that mounts paths."""
+    again: Callable[[int], Boxed] | None = None
+    """Builds the sandbox again if a path vanished before it was complete; None without a sandbox that mounts paths.
+
+    The argument is the part of a line to go on with, counted from 0.
+    """
+    tells: int = 0
+    """The number of a descriptor to which a line in parts writes the part whose sandbox failed; 0 without parts."""
 
 
 SubjectKind = Literal["", "command", "url", "file", "patch", "folder"]

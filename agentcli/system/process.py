@@ -107,10 +107,12 @@ class Command:
     """
     files: Mapping[int, bytes] = field(default_factory=dict)
     """Contents of further descriptors, by their numbers."""
+    sandbox_files: Mapping[int, bytes] = field(default_factory=dict)
+    """Those that the sandbox reads."""
     read_last: int = 0
-    """The number among `files` that a sandbox reads once it is complete; 0 for none."""
-    again: Callable[[], Boxed] | None = None
-    """Builds the sandbox again if it failed before the command started; None without a sandbox."""
+    """The number among them that a sandbox reads once it is complete; 0 for none."""
+    again: Callable[[int], Boxed] | None = None
+    """Builds the sandbox again from a part on if it failed before that started; None without a sandbox."""
     tells: int = 0
     """Number of a descriptor to which the command writes a report beside its output; 0 for none."""
     errors: Sink | None = None
@@ -120,8 +122,20 @@ class Command:
 
     def within(self, boxed: Boxed) -> Command:
         """Return the command as it runs in a sandbox; files that only this command has are kept."""
-        files = {**self.files, **boxed.files}
-        return replace(self, argv=boxed.argv, files=files, read_last=boxed.read_last, again=boxed.again)
+        return replace(
+            self,
+            argv=boxed.argv,
+            sandbox_files=boxed.files,
+            read_last=boxed.read_last,
+            again=boxed.again,
+            tells=boxed.tells or self.tells,
+        )
+
+    def unstarted(self, unread: bool, told: str) -> int | None:
+        """Return the part whose sandbox failed before it started, from what is known after the end; None if all did."""
+        if self.again is None or self.read_last:
+            return 0 if unread else None
+        return int(told) if told.isdecimal() else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +143,7 @@ class Ended:
     """The end of a command.
 
     `exit_code` is None if unknown; `left` counts the processes it left behind, which were ended. `told` is what it told beside its output.
-    `unstarted` is true if its sandbox failed before the command started.
+    `unstarted` is the part whose sandbox failed before it started, counted from 0; None if none did.
     """
 
     why: Why
@@ -137,7 +151,7 @@ class Ended:
     seconds: float
     left: int = 0
     told: str = ""
-    unstarted: bool = False
+    unstarted: int | None = None
 
 
 GoesOn = Callable[[Why], bool]
@@ -156,29 +170,40 @@ async def run(
 
     Returns when the command's process ends, even if another process has its output open. Cancelling the task ends the
     command; then this returns normally with `interrupted`. Both limits end once `free` is set, or `goes_on` returns
-    True. A sandbox that fails before the command starts is built anew: another process may have removed a path.
+    True. A sandbox that fails before its command starts is built anew: another process may have removed a path. A line
+    in parts goes on with the part that did not start.
     Raises ToolError if no process can be started.
     """
-    for _ in range(_RESTARTS):
-        if command.again is None:
-            break
-        errors = _HeldSink(command.errors or sink)
-        watched = replace(command, errors=errors) if command.errors is not None else command
-        ended = await _run(watched, sink if command.errors is not None else errors, timeout, idle, free, goes_on)
-        if not ended.unstarted:
-            errors.release()
+    started, restarts = time.monotonic(), 0
+    while True:
+        again, held = command.again, _HeldSink(command.errors or sink)
+        watched, output = command, sink
+        if again is not None and command.errors is not None:
+            watched = replace(command, errors=held)
+        elif again is not None:
+            output = held
+        ended = await _run(watched, output, started, timeout, idle, free, goes_on)
+        restarts = 0 if ended.unstarted else restarts
+        if again is None or ended.unstarted is None or restarts == _RESTARTS:
+            held.release()
             return ended
+        restarts += 1
         try:
-            command = command.within(await asyncio.to_thread(command.again))
+            command = command.within(await asyncio.to_thread(again, ended.unstarted))
         except asyncio.CancelledError:
             return replace(ended, why="interrupted")
-    return await _run(command, sink, timeout, idle, free, goes_on)
 
 
 async def _run(
-    command: Command, sink: Sink, timeout: float | None, idle: float | None, free: asyncio.Event | None, goes_on: GoesOn
+    command: Command,
+    sink: Sink,
+    started: float,
+    timeout: float | None,
+    idle: float | None,
+    free: asyncio.Event | None,
+    goes_on: GoesOn,
 ) -> Ended:
-    running = _Running(command, sink)
+    running = _Running(command, sink, started)
     try:
         why = await running.wait(timeout, idle, free or asyncio.Event(), goes_on)
     except asyncio.CancelledError:
@@ -186,35 +211,51 @@ async def _run(
     if why != "exit":
         running.stop()
     await running.finish()
-    seconds = time.monotonic() - running.started
-    return Ended(why, running.exit_code, seconds, running.left, running.told, why == "exit" and running.unread)
+    seconds = time.monotonic() - started
+    unstarted = command.unstarted(running.unread, running.told) if why == "exit" else None
+    told = running.told if unstarted is None else ""
+    return Ended(why, running.exit_code, seconds, running.left, told, unstarted)
 
 
 class _HeldSink:
-    """A sink that keeps the messages of a sandbox until it is known whether its command has started."""
+    """A sink that keeps the last lines of an output if a sandbox may have printed them.
+
+    They are passed on with what follows, or once it is known that the command has started.
+    """
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
-        self._held: bytearray | None = bytearray()
+        self._held = b""
 
     @property
     def enough(self) -> int:
-        return self._sink.enough if self._held is None else 0
+        return 0 if self._held else self._sink.enough
 
     def add(self, piece: memoryview, skipped: int) -> None:
-        if self._held is None:
-            self._sink.add(piece, skipped)
-            return
-        self._held += piece
-        begun = bytes(self._held[:_LONGEST_NAME])
-        if len(self._held) > _MESSAGES or not any(begun.startswith(name[: len(begun)]) for name in _REPORTING):
-            self.release()
+        if self._held:
+            piece = memoryview(self._held + piece)
+        passed = len(piece) - _reporting(bytes(piece[-_MESSAGES:]))
+        self._held = bytes(piece[passed:])
+        if passed or skipped:
+            self._sink.add(piece[:passed], skipped)
 
     def release(self) -> None:
-        """Pass on what was kept, and from now on everything."""
-        held, self._held = self._held, None
+        """Pass on what was kept."""
+        held, self._held = self._held, b""
         if held:
             self._sink.add(memoryview(held), 0)
+
+
+def _reporting(text: bytes) -> int:
+    """Return how many bytes the lines at the end have with which a sandbox fails."""
+    end = len(text)
+    while end:
+        start = text.rfind(b"\n", 0, end - 1) + 1
+        begun = text[start : min(end, start + _LONGEST_NAME)]
+        if not any(begun.startswith(name[: len(begun)]) for name in _REPORTING):
+            break
+        end = start
+    return len(text) - end
 
 
 async def run_until(interrupt: asyncio.Event, command: Command, sink: Sink, timeout: float | None = None) -> Ended:
@@ -233,12 +274,12 @@ async def run_until(interrupt: asyncio.Event, command: Command, sink: Sink, time
 class _Running:
     """A running command: the pipe of its output, and its control socket."""
 
-    def __init__(self, command: Command, sink: Sink) -> None:
+    def __init__(self, command: Command, sink: Sink, started: float) -> None:
         self.exit_code: int | None = None
         self.left = 0
         self.told = ""
         self.unread = False
-        self.started = self._heard = time.monotonic()
+        self._started, self._heard = started, time.monotonic()
         self._loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
         self._done = asyncio.Event()
@@ -270,7 +311,7 @@ class _Running:
             if free.is_set():
                 timeout = idle = None
             now = time.monotonic()
-            total_left = timeout - (now - self.started) if timeout is not None else None
+            total_left = timeout - (now - self._started) if timeout is not None else None
             idle_left = idle - (now - self._heard) if idle is not None else None
             reached: Why | None = None
             if total_left is not None and total_left <= 0:
@@ -434,7 +475,8 @@ class _Supervisor:
 
 def _request(command: Command) -> Mapping[str, Any]:
     request = {"argv": list(command.argv), "cwd": str(command.cwd), "env": dict(command.env), "input": command.input}
-    files = {str(number): data.decode("latin-1") for number, data in command.files.items()}
+    given = {**command.files, **command.sandbox_files}
+    files = {str(number): data.decode("latin-1") for number, data in given.items()}
     return {
         **request,
         "files": files,

@@ -180,7 +180,7 @@ class Sandbox:
 
 def _repeatable(make: Callable[[], Boxed]) -> Boxed:
     """Return a sandbox that can be built again if another process removes a path before it is complete."""
-    return replace(make(), again=lambda: _repeatable(make))
+    return replace(make(), again=lambda _: _repeatable(make))
 
 
 _seen_to_work: set[str] = set()

@@ -43,7 +43,7 @@ from agentcli.tools.lib.command_notes import (
     with_sandbox_notes,
 )
 from agentcli.tools.lib.files import with_files_seen
-from agentcli.tools.lib.line_parts import Surroundings, in_one
+from agentcli.tools.lib.line_parts import TOLD, Surroundings, in_one
 from agentcli.tools.lib.output_buffer import OutputBuffer
 
 WAKES = 'bash_output(id, wake_on="REGEX") tells you of matching lines as they come.'
@@ -213,16 +213,16 @@ def _prepared(ctx: ToolContext, command: str, wrap: Wrap | None, parts: Sequence
     if not re.search(_PIPE_OR_JOB, command) or "BASH_ENV" in env:
         return Command(argv, ctx.cwd, env).within(boxed)
     env["BASH_ENV"] = f"/dev/fd/{_READ_FIRST}"
-    told = Command(argv, ctx.cwd, env, files={_READ_FIRST: _TELL_ENDS.encode()}, tells=_TOLD)
+    told = Command(argv, ctx.cwd, env, files={_READ_FIRST: _TELL_ENDS.encode()}, tells=TOLD)
     return told.within(boxed)
 
 
 _PIPE_OR_JOB = r"\||(?<![&>])&(?![&>])"
-_READ_FIRST, _TOLD = 198, 199
-"""Descriptors that bash reads before a command with pipes or jobs, and on which it reports at its end."""
+_READ_FIRST = 198
+"""The descriptor that bash reads before a command with pipes or jobs, which makes it report at its end."""
 _TELL_ENDS = (
     f"exec {_READ_FIRST}<&-; unset BASH_ENV; "
-    f"trap '{{ case $BASHPID in $$) printf %s \"${{PIPESTATUS[*]}};$(jobs -rp)\" >&{_TOLD};; esac; }} 2>/dev/null' EXIT\n"
+    f"trap '{{ case $BASHPID in $$) printf %s \"${{PIPESTATUS[*]}};$(jobs -rp)\" >&{TOLD};; esac; }} 2>/dev/null' EXIT\n"
 )
 """Makes bash report the exit code of each part of its last pipe, and the jobs that still run.
 

@@ -9,13 +9,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.tool import Boxed, LinePart, Wrap
 from agentcli.system import probe
 from agentcli.system.programs import find_program, trusted_path
 
 _FIRST = 20
 """The first descriptor with a sandbox's data; the shell keeps lower ones for itself."""
+TOLD = 199
+"""The descriptor on which the shell reports; no part has it."""
 _EARLIER = 2
 """Seconds before the line from which a repository counts as created by it: clocks of file systems lag."""
 _MADE_REPOSITORY = (
@@ -25,6 +27,7 @@ _MADE_REPOSITORY = (
 _LOOK = f"""
 quiet() {{ local made; made=$("$@" 2>&1) && [ -z "$made" ] || {{ printf '%s\\n' '[{_MADE_REPOSITORY}]' >&2; exit 1; }}; }}
 kept() {{ local code=$?; set +o pipefail; return "$code"; }}
+tried() {{ local code=$?; if IFS= read -rN 1 -u "$1" _; then printf %s "$2" >&{TOLD}; exit "$code"; fi; return "$code"; }}
 """
 
 
@@ -45,18 +48,26 @@ class Surroundings:
     """The part of the sandbox that holds around parts outside; None if there is none."""
 
 
-def in_one(parts: Sequence[LinePart], shell: Callable[[str], Sequence[str]], wrap: Wrap, around: Surroundings) -> Boxed:
+def in_one(
+    parts: Sequence[LinePart],
+    shell: Callable[[str], Sequence[str]],
+    wrap: Wrap,
+    around: Surroundings,
+    since: int | None = None,
+) -> Boxed:
     """Return the command that runs each part in its sandbox, joined as in the line.
 
-    `shell` makes the argv of a part.
+    `shell` makes the argv of a part. `since` is when the line began, in seconds; None for now.
 
     A sandbox gets no descriptor of another one. Git does not start after a part that created a repository, whose
-    settings may name programs.
+    settings may name programs. If a sandbox fails before its part starts, the line ends and can go on there. That
+    excludes parts of a pipe: the others have run.
     """
+    since = int(time.time()) if since is None else since
     given: list[str] = []
     files: dict[int, bytes] = {}
-    lines: list[tuple[str, dict[int, int], LinePart]] = []
-    look = _place(given, _finding(around))
+    lines: list[tuple[str, dict[int, int], int]] = []
+    look = _place(given, _finding(around, since))
     for part in parts:
         argv = shell(part.text)
         if part.outside:
@@ -66,19 +77,26 @@ def in_one(parts: Sequence[LinePart], shell: Callable[[str], Sequence[str]], wra
         changed = _changed(around) if part.records else _trusting(around) if part.outside else ()
         own = {number: _FIRST + len(files) + at for at, number in enumerate(boxed.files)}
         files |= {own[number]: data for number, data in boxed.files.items()}
-        lines.append((_place(given, [*changed, *boxed.argv]), own, part))
+        lines.append((_place(given, [*changed, *boxed.argv]), own, boxed.read_last))
     script = [_LOOK]
-    for number, (words, own, part) in enumerate(lines):
+    for number, (part, (words, own, last)) in enumerate(zip(parts, lines, strict=True)):
         handed = "".join(f" {number}<&{held}" for number, held in own.items())
-        closed = "".join(f" {held}<&-" for held in files)
+        closed = "".join(f" {held}<&-" for held in (*files, TOLD))
         run = f"{words}{handed}{closed}"
         joint = f" {part.joint} " if part.joint != ";" else "\n"
+        follower = parts[number + 1] if number + 1 < len(parts) else None
+        if last and part.joint != "|" and (follower is None or follower.joint != "|"):
+            run = f"{{ {run} || tried {own[last]} {number}; }}"
         run = f"{{ quiet {look}; {run}; }}" if part.after_others else run
-        written = any(after.keeps for _, _, after in lines[number + 1 : number + 2])
+        written = follower is not None and follower.keeps
         run = f"{{ set -o pipefail; {run}" if written else f"{run}; kept; }}" if part.keeps else run
         script.append(f"{joint}{run}")
+
+    def rest(number: int) -> Boxed:
+        return in_one([replace(parts[number], joint=""), *parts[number + 1 :]], shell, wrap, around, since)
+
     outer = [around.shell, "--noprofile", "--norc", "-p", "-c", "".join(script), "bash"]
-    return Boxed([*outer, *given], files)
+    return Boxed([*outer, *given], files, again=rest, tells=TOLD)
 
 
 def _place(given: list[str], words: Sequence[str]) -> str:
@@ -101,14 +119,13 @@ def _trusting(around: Surroundings) -> Sequence[str]:
     return [program, f"PATH={trusted_path(around.env.get('PATH', ''), around.roots)}"]
 
 
-def _finding(around: Surroundings) -> Sequence[str]:
+def _finding(around: Surroundings, since: int) -> Sequence[str]:
     """Return the command that prints a repository that the line has created in the workspace, other than the
     workspace's own.
     """
     program = find_program("find", around.roots, "/usr/bin:/bin") or "/usr/bin/find"
     own = next((top / ".git" for top in (around.cwd, *around.cwd.parents) if probe.exists(top / ".git")), None)
-    since = f"@{int(time.time()) - _EARLIER}"
     left_out = ["-path", str(own), "-o"] if own is not None else []
     unseen = ["-type", "d", "(", "!", "-readable", "-o", "!", "-executable", ")"]
-    made = ["-iname", ".git", "-newerct", since, "-print", "-quit"]
+    made = ["-iname", ".git", "-newerct", f"@{since - _EARLIER}", "-print", "-quit"]
     return [program, *map(str, around.roots), "(", *left_out, *unseen, ")", "-prune", "-o", *made]

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from agentcli.core.tool import Boxed
+from agentcli.core.tool import Boxed, LinePart
 from agentcli.permissions.denied.files import Hidden, existing
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import parse_rules
 from agentcli.permissions.sandbox import Sandbox, detect
+from agentcli.system.process import Command, LimitedSink, run
+from agentcli.tools.lib.line_parts import Surroundings, in_one
 from tests.permissions.sandbox.running import completed
 
 SANDBOX = detect()
@@ -108,5 +111,59 @@ def test_a_sandbox_that_fails_again_and_again_says_why_once(workspace: Workspace
     program.write_text(f"#!/bin/sh\necho start >> '{log}'\necho 'bwrap: no mounts today' >&2\nexit 1\n")
     program.chmod(0o755)
     boxed = Sandbox("bubblewrap", program=str(program)).wrap(["true"], workspace)
+    assert outputs(boxed, workspace) == ("", "bwrap: no mounts today\n")
+    assert log.read_text() == "start\n" * 3
+
+
+def line(workspace: Workspace, *parts: LinePart) -> Boxed:
+    """A line in parts; only the sandbox of the second knows the hidden files."""
+
+    def wrap(argv: Sequence[str]) -> Boxed:
+        hidden = existing(RULES, workspace) if argv[-1] == parts[1].text else Hidden()
+        return SANDBOX.wrap(argv, workspace, hidden=hidden)
+
+    around = Surroundings("/bin/bash", workspace.cwd, (workspace.cwd,), os.environ, os.environ, wrap)
+    return in_one(parts, shell, wrap, around)
+
+
+@needs_bubblewrap
+def test_a_line_goes_on_with_the_part_whose_sandbox_failed(workspace: Workspace) -> None:
+    second = "echo two | tee -a log; cat new/key.pem; ls /proc/self/fd | wc -l; exit 3"
+    parts = LinePart("echo one | tee -a log; echo bwrap:"), LinePart(second, "&&"), LinePart("echo three", "||")
+    boxed = line(workspace, *parts)
+    shutil.rmtree(workspace.cwd / "old")
+    output = LimitedSink(1_000)
+    ended = asyncio.run(run(Command((), workspace.cwd, os.environ).within(boxed), output, None, None))
+    assert bytes(output.data) == b"one\nbwrap:\ntwo\ncat: new/key.pem: Permission denied\n4\nthree\n"
+    assert (workspace.cwd / "log").read_text() == "one\ntwo\n"
+    assert (ended.exit_code, ended.told) == (0, "")
+
+
+@needs_bubblewrap
+def test_a_part_that_has_started_never_runs_twice(workspace: Workspace) -> None:
+    parts = LinePart("echo one >> log; echo 'bwrap: not I' >&2; exit 1"), LinePart("echo two >> log", ";")
+    assert outputs(line(workspace, *parts), workspace) == ("", "bwrap: not I\n")
+    assert (workspace.cwd / "log").read_text() == "one\ntwo\n"
+
+
+@needs_bubblewrap
+def test_a_pipe_whose_second_sandbox_fails_says_so_and_is_not_repeated(workspace: Workspace) -> None:
+    boxed = line(workspace, LinePart("echo one >> log"), LinePart("cat", "|"))
+    shutil.rmtree(workspace.cwd / "old")
+    _, errors = outputs(boxed, workspace)
+    assert errors.startswith("bwrap: ")
+    assert (workspace.cwd / "log").read_text() == "one\n"
+
+
+def test_a_part_whose_sandbox_fails_again_and_again_ends_the_line(workspace: Workspace) -> None:
+    program, log = workspace.home / "bwrap", workspace.home / "starts"
+    program.write_text(f"#!/bin/sh\necho start >> '{log}'\necho 'bwrap: no mounts today' >&2\nexit 1\n")
+    program.chmod(0o755)
+
+    def wrap(argv: Sequence[str]) -> Boxed:
+        return Sandbox("bubblewrap", program=str(program)).wrap(argv, workspace)
+
+    around = Surroundings("/bin/bash", workspace.cwd, (workspace.cwd,), os.environ, os.environ, wrap)
+    boxed = in_one([LinePart("true"), LinePart("true", ";")], shell, wrap, around)
     assert outputs(boxed, workspace) == ("", "bwrap: no mounts today\n")
     assert log.read_text() == "start\n" * 3
