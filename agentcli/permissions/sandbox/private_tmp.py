@@ -31,7 +31,9 @@ class PrivateTmp:
         self.path.mkdir(mode=0o700)
         held = FileLock(self.path, shared=True, folder=True)
         self._remove = weakref.finalize(self, _removed, self.path, held, os.getpid())
-        Thread(target=sweep, args=(top,), daemon=True).start()
+        self.sweeping = Thread(target=sweep, args=(top,), daemon=True)
+        """Removes the folders of ended processes beside it."""
+        self.sweeping.start()
 
     def remove(self) -> None:
         """Remove it, with all that is in it."""
