@@ -66,10 +66,12 @@ async def doctor(context: Context, _: str) -> AsyncIterator[Output]:
 
 
 def _rules(context: Context) -> Sequence[str]:
-    session = context.session
-    lines = [f"{kind:6} {rule}  ({rule.origin})" for kind, rule in session.core.approval.rules.listed()]
+    session, saved = context.session, context.program.workspace_policy.saved.rules()[0].allow
+    # A rule that this session's answers saved counts as its own there.
+    origins = {("allow", str(rule)): rule.origin for rule in saved}
+    listed = session.core.approval.rules.listed()
+    lines = [f"{kind:6} {rule}  ({origins.get((kind, str(rule)), rule.origin)})" for kind, rule in listed]
     timed = session.core.approval.timed.now
-    saved = any(rule.origin == "your answers" for rule in session.core.approval.rules.allow)
     return [
         f"Mode: {session.core.approval.mode}. {context.program.workspace_policy.sandbox.report}",
         *([*lines, *(timed.lines() if timed is not None else ())] or ["No rules set."]),

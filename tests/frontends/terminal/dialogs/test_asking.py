@@ -155,6 +155,7 @@ def test_always_is_for_the_project_alone_and_can_be_taken_back(program: Program)
         ]
         t.send("3", until="Saved for this project: edit(./cart.py)")
         t.until("Edited.")
+        t.send("/permissions\r", until="edit(./cart.py)  (your answers)")
     assert not (program.base / "config/agentcli/config.toml").exists()
     (program.base / "shop/cart.py").write_text("old\n")
 
