@@ -96,8 +96,11 @@ class Checkpointer:
                 self._warn_of(self._append())
 
     def undo(self) -> Sequence[Event]:
-        """Undo the newest edits of one reply, or the newest command. Raises InputError if there are none."""
-        return self._tell(self._changes().undo(), "Restored")
+        """Undo the newest edits of one reply, or the newest command. Raises InputError if there are none.
+
+        A command that changed only what git ignores, such as caches, is undone with earlier edits for the same prompt.
+        """
+        return self._tell(self._changes().undo(_is_ignored), "Restored")
 
     @property
     def redoes(self) -> int:
@@ -191,6 +194,7 @@ class Checkpointer:
 
         events: list[Event] = [*self._append()]
         changed = [path for path in restored.changed if not any(path in other.parents for other in restored.changed)]
+        changed.sort(key=_is_ignored)
         gone = [path for path in changed if not os.path.lexists(path)]
         there = [path for path in changed if path not in gone]
         if there or not gone:
@@ -277,6 +281,12 @@ class UndoStack:
         if self._checkpointer is None:
             raise InputError("This session has no file checkpoints.")
         return self._checkpointer
+
+
+def _is_ignored(path: Path) -> bool:
+    from agentcli.tools.lib.gitignore import is_ignored
+
+    return is_ignored(path)
 
 
 def _missing_folders(file: Path) -> Sequence[Path]:

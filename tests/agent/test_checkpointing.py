@@ -8,7 +8,7 @@ import pytest
 
 from agentcli.core.errors import InputError
 from agentcli.core.event import Noticed, Warned
-from agentcli.core.message import Message, Text
+from agentcli.core.message import Message, Text, ToolCall
 from agentcli.core.on_demand import OnDemand
 from agentcli.program.program import covered
 from agentcli.providers.scripted.model import call, say
@@ -123,6 +123,46 @@ def test_installed_packages_are_told_at_the_first_undo_only(tmp_path: Path) -> N
         ["Not restored: node_modules (was not looked into: a command installs it again)."],
         [],
     ]
+
+
+def undone(session) -> list[str]:  # type: ignore[no-untyped-def]
+    return [event.message for event in session.undo_stack.undo() if isinstance(event, Noticed)]
+
+
+def test_caches_that_a_test_run_changed_are_undone_with_the_edit_that_it_tested(tmp_path: Path) -> None:
+    def test(number: int) -> ToolCall:
+        make = "mkdir -p .results; echo '*' > .results/.gitignore"
+        return call("bash", command=f"{make}; echo run {number} >> .results/runs")
+
+    script = [
+        say("", test(1)),
+        say("Failed."),
+        say("", call("write", file_path="a.py", content="1\n")),
+        say("", test(2)),
+        say("Passed."),
+        say("", test(3)),
+        say("Passed again."),
+    ]
+    work, session = desk_on_disk(tmp_path, script, everything=True)
+    say_to(session, "test", "fix", "test again")
+    assert undone(session) == ["Restored .results/runs."]  # nothing else was changed for this prompt
+    assert (work / ".results/runs").read_text() == "run 1\nrun 2\n"
+    assert undone(session) == ["Restored .results/runs.", "Deleted a.py, which this session had created."]
+    assert (work / ".results/runs").read_text() == "run 1\n"
+    assert undone(session) == ["Deleted .results/.gitignore, .results/runs, which this session had created."]
+    session.undo_stack.redo()
+    session.undo_stack.redo()
+    assert (work / "a.py").exists()
+    assert (work / ".results/runs").read_text() == "run 1\nrun 2\n"
+
+
+def test_an_edit_of_an_ignored_file_is_a_change_of_its_own(tmp_path: Path) -> None:
+    writes = [call("write", file_path=name, content="x\n") for name in ("a.py", "notes.txt")]
+    work, session = desk_on_disk(tmp_path, [*(say("", one) for one in writes), say("Done.")], everything=True)
+    (work / ".gitignore").write_text("notes.txt\n")
+    say_to(session, "go")
+    assert undone(session) == ["Deleted notes.txt, which this session had created."]
+    assert (work / "a.py").exists()
 
 
 def test_an_edit_and_a_command_are_undone_and_redone(tmp_path: Path) -> None:

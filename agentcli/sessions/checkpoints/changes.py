@@ -60,9 +60,14 @@ class Changes:
         if checkpoint:
             self._append(checkpoint)
 
-    def undo(self) -> Restored:
-        """Restore files to their state before the newest batch. Raises InputError if there is nothing to undo."""
-        return self._take_back(to_undo(self.batches()), "Nothing left to undo.")
+    def undo(self, is_ignored: Callable[[Path], bool] = lambda _: False) -> Restored:
+        """Restore files to their state before the newest batch, not counting commands that changed only ignored files.
+
+        Raises InputError if there is nothing to undo.
+        """
+        messages = ((entry.seq, entry.body) for entry in self._session.history.entries)
+        prompts = [seq for seq, body in messages if isinstance(body, Message) and body.is_prompt]
+        return self._take_back(to_undo(self.batches(), is_ignored, prompts), "Nothing left to undo.")
 
     def redo(self) -> Restored:
         """Undo the newest undo or rewind. Raises InputError if there is none, or if files were changed since."""

@@ -4,7 +4,7 @@ conversation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,11 +71,24 @@ def batch_id(record: Record) -> str:
     return str(data.get("id") or record.seq)
 
 
-def to_undo(all_batches: Sequence[Batch]) -> Taking:
-    """Return the newest batch in force that changed files, with other edits that the same reply requested."""
+def to_undo(
+    all_batches: Sequence[Batch], is_ignored: Callable[[Path], bool] = lambda _: False, prompts: Sequence[int] = ()
+) -> Taking:
+    """Return the newest batch in force that changed files, with other edits that the same reply requested.
+
+    A command that changed only ignored files, such as caches, is undone together with the change before it. That change
+    must belong to the same prompt. `prompts` are the numbers of prompts.
+    """
     unfiltered = _in_force(all_batches)
     in_force = [batch for batch in unfiltered if batch.before]
     chosen = in_force[-1:]
+    begin = max((seq for seq in prompts if chosen and seq < chosen[0].seq), default=None)
+    for index in range(len(in_force) - 1, -1, -1):
+        if begin is None or in_force[index].seq < begin:
+            break
+        if not _only(is_ignored, in_force[index]):
+            chosen = in_force[index:]
+            break
     while chosen and len(chosen) < len(in_force) and _together(in_force[-len(chosen) - 1], chosen[0]):
         chosen = in_force[-len(chosen) - 1 :]
     since = unfiltered[unfiltered.index(chosen[0]) :] if chosen else unfiltered
@@ -153,6 +166,12 @@ def rewind_to_redo(newest_first: Iterable[Record]) -> int:
             case _:
                 pass
     return 0
+
+
+def _only(is_ignored: Callable[[Path], bool], batch: Batch) -> bool:
+    """Return True for a command that changed only ignored files, and folders that contain them."""
+    folders = {folder for path in batch.before for folder in path.parents}
+    return batch.cause == "command" and all(path in folders or is_ignored(path) for path in batch.before)
 
 
 def _together(batch: Batch, following: Batch) -> bool:
