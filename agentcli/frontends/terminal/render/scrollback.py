@@ -100,33 +100,43 @@ def _finished(piece: Finished) -> str:
 
 
 def _prompt(message: UserMessage, width: int, theme: Theme) -> list[str]:
-    text, left = message.text.rstrip("\n"), ""
+    text, left, end = message.text.rstrip("\n"), "", ""
     if message.lines:
         shown = text.split("\n")[: MESSAGE_LINES // 4]
         rest = message.lines - len(shown)
         text, left = "\n".join(shown), plural(rest, "more line") if rest > 0 else ""
     elif not message.whole:
-        text, left = _beginning(text)
+        text, left, end = _ends(text)
+    return [
+        *_said(text, Run("> ", theme.sgr("accent")), width, theme),
+        *([theme.paint("dim", clip(f"  … {left}", width))] if left else []),
+        *(_said(end, Run("  "), width, theme) if end else []),
+    ]
+
+
+def _said(text: str, glyph: Run, width: int, theme: Theme) -> list[str]:
     rows = wrap(expand(text), width - 3)
     if theme.bands:
         rows = [row + " " * (width - 2 - _width(row)) for row in rows]
-    glyph = Run("> ", theme.sgr("accent"))
-    lines = [
+    return [
         written(run.also(theme.sgr("user")) for run in (glyph if n == 0 else Run("  "), Run(row)))
         for n, row in enumerate(rows)
     ]
-    return [*lines, *([theme.paint("dim", clip(f"  … {left}", width))] if left else [])]
 
 
-def _beginning(text: str) -> tuple[str, str]:
-    """Return the displayed part of a prompt, and the size of the rest as text: a paste may be megabytes."""
+def _ends(text: str) -> tuple[str, str, str]:
+    """Return the beginning of a prompt, the size of what is left out as text, and the last line.
+
+    A paste may be megabytes, and the question often follows it.
+    """
     lines = text[:MESSAGE_CHARACTERS].split("\n")
     if len(text) <= MESSAGE_CHARACTERS and len(lines) <= MESSAGE_LINES:
-        return text, ""
+        return text, "", ""
     beginning = "\n".join(lines[: MESSAGE_LINES // 4])[: MESSAGE_CHARACTERS // 4]
-    rest = text.count("\n") - beginning.count("\n")
-    more = f"{rest:,} more lines, " if rest else ""
-    return beginning, f"{more}{len(text) - len(beginning):,} more characters"
+    end = text[len(beginning) :].rpartition("\n")[2][-MESSAGE_LINES * 10 :]
+    rest = text.count("\n") - beginning.count("\n") - (len(end) < len(text) - len(beginning))
+    more = f"{rest:,} more lines, " if rest > 0 else ""
+    return beginning, f"{more}{len(text) - len(beginning) - len(end):,} more characters", end
 
 
 def _thought(piece: Thought, width: int, look: Look) -> list[str]:

@@ -169,11 +169,17 @@ def test_a_long_paste_that_was_said_is_folded_with_its_size() -> None:
     lines = render([UserMessage("\n".join(f"line {n}" for n in range(340)))], 80, Look(PLAIN), as_it_is)
     assert [line for line in lines if "line 9" in line]
     assert not [line for line in lines if "line 10" in line]
-    assert "… 330 more lines, " in lines[-1]
+    assert "… 329 more lines, " in lines[-2]
+    assert "line 339" in lines[-1]
     wide = render([UserMessage("x" * 10_000_000)], 80, Look(PLAIN), as_it_is)
     assert len(wide) < 40
-    assert "9,998,000 more characters" in wide[-1]
+    assert [line for line in wide if "… 9,997,600 more characters" in line]
     assert len(render([UserMessage("\n".join("abc"))], 80, Look(PLAIN), as_it_is)) == 4
+
+
+def test_a_question_after_a_long_paste_is_shown() -> None:
+    lines = render([UserMessage("log\n" * 340 + "What is wrong here?\n")], 80, Look(PLAIN), as_it_is)
+    assert "What is wrong here?" in lines[-1]
 
 
 def test_of_a_paste_too_large_for_the_window_the_beginning_is_shown_and_where_it_is_kept() -> None:
