@@ -8,14 +8,15 @@ from typing import Literal
 
 Kind = Literal["-", "+", " ", "gap", "file", ""]
 """Kind of a diff's line: removed, added, context, start of a further hunk, file name, or hidden."""
-_HEADERS = ("diff --git", "--- a/", "+++ b/")
+_NOTHING = "/dev/null"
+_HEADERS = ("diff --git", "--- a/", "+++ b/", f"--- {_NOTHING}", f"+++ {_NOTHING}")
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
 def parsed(diff: str) -> Iterator[tuple[Kind, int, str]]:
     """Yield each line with its line number: in the old file if removed, else in the new one."""
     old = new = old_left = new_left = 0
-    inside = False
+    inside, former = False, ""
     for line in diff.split("\n"):
         # While a hunk is incomplete, a line such as `--- a/x` belongs to it: a removed `-- a/x`.
         due = old_left > 0 or new_left > 0
@@ -31,7 +32,9 @@ def parsed(diff: str) -> Iterator[tuple[Kind, int, str]]:
             old, new, inside = int(mark[1]), int(mark[3]), True
             old_left, new_left = int(mark[2] or 1), int(mark[4] or 1)
         elif not here or line.startswith("\\"):
-            yield "file", 0, line[4:].removeprefix("b/") if line.startswith("+++ ") else ""
+            gone = line == f"+++ {_NOTHING}"
+            yield "file", 0, former if gone else line[4:].removeprefix("b/") if line.startswith("+++ ") else ""
+            former = line[4:].removeprefix("a/") if line.startswith("--- ") else former
             inside = inside and line.startswith("\\")
         elif line or due:
             yield " ", new, line[1:]

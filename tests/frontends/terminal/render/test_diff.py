@@ -32,6 +32,14 @@ def test_each_file_is_named_unless_the_title_named_it() -> None:
     assert [row for row in shown(diff, "Edit src/x.py") if row.endswith(".py")] == ["y.py"]
 
 
+def test_a_new_and_a_deleted_file_after_another_one_are_named_and_their_headers_are_no_lines() -> None:
+    changed = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"
+    made, gone = "--- /dev/null\n+++ b/y\n@@ -0,0 +1 @@\n+c\n", "--- a/z\n+++ /dev/null\n@@ -1 +0,0 @@\n-d\n"
+    assert shown(changed + made + gone + made) == [
+        *("x", "    1 - a", "    1 + b", "y", "    1 + c", "z", "    1 - d", "y", "    1 + c"),
+    ]
+
+
 def test_an_empty_line_of_context_counts() -> None:
     diff = "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n"
     assert shown(diff)[-2:] == ["    3 - b", "    3 + c"]
