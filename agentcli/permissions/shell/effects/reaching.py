@@ -7,9 +7,10 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
+from agentcli.core.dataclass import replace
 from agentcli.permissions.paths import Workspace, impossible, resolved
 from agentcli.permissions.shell.effects.scripts import places_lost, shell_texts
 from agentcli.permissions.shell.programs.administration import LISTING, REMOVING, RIGHTS, administers, kills, only_reads
@@ -40,6 +41,8 @@ def reach(text: str, workspace: Workspace, *, there: bool = True) -> str:
         return _TOO_DEEP
     if not there:
         runs = [run for run in runs if run.within != "ssh" and "ssh" not in run.behind]
+    if any("ln" in run.words for run in runs):
+        runs = _through_links(runs, workspace)
     try:
         return next(filter(None, (_reaches(run, workspace) for run in runs)), "")
     except RecursionError:  # a script's expression may be nested as deep as it is long
@@ -68,12 +71,70 @@ def _reaches(run: Run, workspace: Workspace) -> str:
         and (whole := _whole_place(arguments, run, workspace))
     ):
         return f"{name} is given {whole}, all of it"
+    if name not in _READ_ARGUMENTS and name not in _OUTPUTS and not only_reads(name, arguments):
+        for option, value in itertools.pairwise((*arguments, "")):
+            given = value if _OUTPUT.fullmatch(option) else option.partition("=")[2] if _OUTPUT.match(option) else ""
+            if given.startswith(("/", "~", "..")) and (why := _lost(name, given, run.folders, workspace, follows=True)):
+                return why
     known = name.startswith("-") or name in LISTING or name in _READ_ARGUMENTS or name in _JUDGED_BY_TARGET
     if not known and not only_reads(name, arguments):
         for word in _of_the_machine(arguments):
             if why := _lost(name, word, run.folders, workspace, follows=True):
                 return why
     return _in_script(name, arguments, run, workspace)
+
+
+# Links that the line itself makes
+
+
+def _through_links(runs: Sequence[Run], workspace: Workspace) -> list[Run]:
+    """Return the commands of a line, with what they name through its own symbolic links out of the workspace."""
+    links: dict[Path, str] = {}
+    found: list[Run] = []
+    for run in runs:
+        if links and os.path.basename("".join(run.words[:1])) != "ln":
+            through = partial(_through, links=links, run=run, workspace=workspace)
+            words = (*run.words[:1], *map(through, run.words[1:]))
+            folders = tuple(Path(_led(folder, links) or folder) for folder in run.folders)
+            run = replace(run, words=words, writes=tuple(map(through, run.writes)), folders=folders)
+        found.append(run)
+        links |= _links_made(run, workspace)
+    return found
+
+
+def _links_made(run: Run, workspace: Workspace) -> dict[Path, str]:
+    """Return the symbolic links that an `ln` makes, with their targets outside the workspace."""
+    if run.words[:1] != ("ln",) or not any(re.match(r"-[a-zA-Z]*s|--symbolic", word) for word in run.words):
+        return {}
+    operands, tops = _operands(run.words[1:], _VALUED["ln"].split())
+    ends = tops or (operands[-1:] if len(operands) > 1 else ["."])
+    targets = operands if tops or len(operands) == 1 else operands[:-1]
+    made: dict[Path, str] = {}
+    for folder, end, target in itertools.product(run.folders, ends, targets):
+        there = placed(end, folder, workspace)
+        for link in (there, there / os.path.basename(target.rstrip("/"))):
+            real = placed(target, link.parent, workspace)
+            if not _is_ours(real, workspace, follows=True, below=False):
+                made[link] = str(real)
+    return made
+
+
+def _through(word: str, links: Mapping[Path, str], run: Run, workspace: Workspace) -> str:
+    """Return a command's word with the target of a link on the way to it; of one at its end, if that is followed."""
+    if not word or word.startswith("-"):
+        return word
+    kept = os.path.basename(run.words[0]) in (*REMOVING, "mv") and not word.endswith("/") if run.words else False
+    for folder in run.folders:
+        place = placed(word, folder, workspace)
+        if (led := _led(place.parent if kept else place, links)) is not None:
+            return f"{led}/{place.name}" if kept else led
+    return word
+
+
+def _led(place: Path, links: Mapping[Path, str]) -> str | None:
+    """Return where a path leads through these links; None if through none."""
+    link = next((each for each in (place, *place.parents) if each in links), None)
+    return None if link is None else os.path.join(links[link], place.relative_to(link)).rstrip("/.") or "/"
 
 
 # Targets of deletion, overwriting and moving
@@ -104,6 +165,8 @@ _OUTPUTS: Mapping[str, tuple[str, ...]] = {
     "split": (),
 }
 """Options whose value is a file or a folder that is written to."""
+_OUTPUT = re.compile(r"-o(?==|\Z)|--out(?:put)?(?:[-_](?:file|dir|path))?(?==|\Z)")
+"""Options by which any program names what it writes."""
 _GIVEN_FOLDERS = word_set("cd pushd popd source . tar rsync scp git find code export echo printf test [ [[ read set")
 _MOVES_TO_NULL = "/dev/null"
 

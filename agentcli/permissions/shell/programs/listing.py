@@ -39,8 +39,11 @@ def listed(words: Sequence[str], fed: Values | None, folders: Sequence[Path], wo
     if (counted := _counted(name, options, operands, fed)) is not None:
         return counted
     match name:
-        case "echo" | "printf":
-            return _printed(name, operands)
+        case "echo":
+            said = tuple(itertools.dropwhile(re.compile("-[neE]+").fullmatch, arguments))
+            return tuple(_ESCAPE.sub(_unescaped, word) for word in said) if said != tuple(arguments) else said
+        case "printf":
+            return _printed(arguments[1:] if arguments[:1] == ["--"] else arguments)
         case "ls":
             return tuple(place for word in operands or ["."] for place in _with_content(word))
         case "find":
@@ -104,11 +107,44 @@ def _places(words: Sequence[str]) -> Iterator[str]:
     yield "{}"
 
 
-def _printed(name: str, operands: Sequence[str]) -> Values | None:
-    """Return the words that `echo` or `printf` prints, or None if a format changes them."""
-    if name == "printf" and "%" in "".join(operands[:1]):
-        return tuple(operands[1:]) if operands[0] in _PRINTED else None
-    return tuple(operands)
+def _printed(arguments: Sequence[str]) -> Values | None:
+    """Return the words or lines that `printf` prints, or None if a format changes them."""
+    form, values = "".join(arguments[:1]), tuple(arguments[1:])
+    if form in _PRINTED:
+        return values
+    if form == "-v":
+        return ()
+    if re.search(_OTHER_PLACE, form) or (UNKNOWN in form and "%" in form):
+        return None
+    places = len(_PLACE.findall(form))
+    starts = range(0, len(values) or 1, places or len(values) or 1)
+    texts = [_formatted(form, values[start : start + places]) for start in starts[: MOST + 1]]
+    if len(texts) > MOST or None in texts:
+        return None
+    return tuple(filter(None, "".join(map(str, texts)).split("\n")))
+
+
+def _formatted(form: str, values: Sequence[str]) -> str | None:
+    """Return a format of `printf` with its values, a missing one empty; None for a number that it computes."""
+    kinds = [found[0][1] for found in _PLACE.finditer(form)]
+    if any(kind == "d" and not value.isdecimal() for kind, value in zip(kinds, values, strict=False)):
+        return None
+    left = iter(
+        _ESCAPE.sub(_unescaped, value) if kind == "b" else value for kind, value in zip(kinds, values, strict=False)
+    )
+    text = _PLACE.sub(lambda _: next(left, ""), _ESCAPE.sub(_unescaped, form))
+    return text.replace("%%", "%")
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    octal, hexadecimal, letter = found.groups()
+    return chr(int(octal, 8) if octal else int(hexadecimal, 16)) if not letter else _LETTERS.get(letter, found[0])
+
+
+_PLACE = re.compile(r"(?<!%)%[sbqd]")
+_OTHER_PLACE = r"(?<!%)%(?![sbqd%])"
+_ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|(.))", re.DOTALL)
+_LETTERS = {"n": "\n", "t": "\t", "\\": "\\", '"': '"', "'": "'"}
 
 
 def _made(arguments: Sequence[str]) -> Values:

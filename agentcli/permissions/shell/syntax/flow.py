@@ -138,6 +138,8 @@ class _Follower:
                 return self._assigned(node, state, depth)
             case "declaration_command":
                 after = self._children(node, state, depth)
+                if _REFERS.search(source_of(node)):
+                    after = _with_references(after, node)
                 return with_unknown_variables(after) if any(map(_names_variables, node.named_children)) else after
             case "for_statement":
                 return self._loop(node, state, depth)
@@ -294,8 +296,15 @@ class _Follower:
         if value is not None and value.type in ("command_substitution", "string", "concatenation", "array"):
             self._children(value, state, depth)
         values = self._values(value, state, depth) if value is not None else ("",)
+        self._prompt({source_of(name): values[0]}, state, depth)
         adds = any(child.type == "+=" for child in node.children)
         return bound(state, source_of(name), (UNKNOWN,) if adds else values)
+
+    def _prompt(self, own: Mapping[str, str], state: State, depth: int) -> None:
+        """Follow the commands in the prompt of `set -x`, which the shell expands before each command."""
+        if _SUBSTITUTED.search(own.get("PS4", "")):
+            quoted = re.sub(r'(["\\])', r"\\\1", own["PS4"])
+            self.text(f': "{quoted}"', state, depth - 1)
 
     def _loop(self, node: Node, state: State, depth: int) -> State:
         name, body = node.child_by_field_name("variable"), node.child_by_field_name("body")
@@ -372,6 +381,7 @@ class _Follower:
         ended: list[State] = []
         substituted = [child for child in node.children if child.type == "process_substitution"]
         blanks = state.variables.get("IFS", (" \t\n",))[0]
+        self._prompt(own, state, depth)
         if whole:
             self._run(whole, node, state, own, depth)
         for words in itertools.product(*lines):
@@ -401,7 +411,13 @@ class _Follower:
         if name in MOVES:
             return after_move(state, words, self.workspace, sure=_followed_by_and(node))
         if name in ("read", "mapfile", "readarray"):
+            for option, script in itertools.pairwise(words):
+                if name != "read" and option == "-C":
+                    self.text(script, state, depth - 1)
             return after_read(state, words[1:])
+        if name == "printf" and words[1:2] == ("-v",):
+            printed = listed(("printf", *words[3:]), (), state.folders, self.workspace)
+            return bound(state, words[2], ("\n".join(printed),) if printed is not None else (UNKNOWN,))
         if name == "unset":
             return functools.reduce(lambda left, word: bound(left, word, ("",)), words[1:], state)
         if name in ("set", "shift"):
@@ -448,6 +464,19 @@ class _Follower:
 
 _LISTED = re.compile(r"\$[@*]|\[[@*]\]|\$\(|`")
 """Expansions whose values may be several words."""
+
+
+_SUBSTITUTED = re.compile(r"\$\(|`")
+_REFERS = re.compile(r"\A(?:declare|typeset|local)\b.*\s-[a-zA-Z]*n")
+
+
+def _with_references(state: State, node: Node) -> State:
+    """Return the state after `declare -n`: the variable is another one, whose value may change under either name."""
+    for child in node.named_children:
+        name, value = child.child_by_field_name("name"), child.child_by_field_name("value")
+        for each in (name, value) if name is not None and value is not None else ():
+            state = bound(state, source_of(each), (UNKNOWN,))
+    return state
 
 
 def _starts_words(names: Values) -> bool:
