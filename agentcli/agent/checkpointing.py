@@ -82,6 +82,10 @@ class Checkpointer:
             if given.input.get("run_in_background"):
                 self._warn_of_background()
 
+    async def before_rerun(self) -> None:
+        """Take the state of folders that have joined the workspace, before the command that is open runs again."""
+        await asyncio.to_thread(self._changes().before_rerun)
+
     async def save(self, path: Path, save: Callable[[], Awaitable[bool]]) -> bool:
         """Have an editor save a file; the overwritten content can be restored."""
         return await self._noted(self._changes().saving(path), save)

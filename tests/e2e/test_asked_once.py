@@ -158,3 +158,18 @@ def test_a_folder_is_the_first_answer_and_asked_about_once(home: Program) -> Non
         t.send("go\r", until=f"1. Yes, and add {other} to this session")
         t.send("\r", until="All done.")
     assert sorted(path.name for path in other.iterdir()) == [".git", "a", "b"]
+
+
+def test_undo_restores_a_folder_that_joined_while_its_first_command_ran(home: Program) -> None:
+    other = home.base / "other"
+    (other / ".git").mkdir(parents=True)
+    (other / "old.txt").write_text("old\n")
+    code = "import os; open('new.txt', 'w').write('x'); open('old.txt', 'a').write('more'); os.mkdir('made')"
+    with home.terminal("-m", script(home, [f'cd {other} && python3 -c "{code}"']), "--mode", "auto", columns=140) as t:
+        t.until("? keys")
+        t.send("go\r", until=f"1. Yes, and add {other} to this session")
+        t.send("\r", until="All done.")
+        assert (other / "old.txt").read_text() == "old\nmore"
+        t.send("/undo\r", until="Deleted")
+    assert sorted(path.name for path in other.iterdir()) == [".git", "old.txt"]
+    assert (other / "old.txt").read_text() == "old\n"

@@ -443,9 +443,24 @@ class CheckpointStage(Stage):
         async def ran(call: Call) -> Call:
             if call.harmless:
                 return await run(call)
+            call = replace(call, box=self._noting(call.box))
             return await self._checkpointer.run(lambda: run(call), call.its_tool, call.paths, call.call)
 
         return ran
+
+    def _noting(self, box: CommandSandbox) -> CommandSandbox:
+        """Return a sandbox that notes the state of the folders which a person adds, before a command runs again."""
+        escalate = box.escalate
+        if escalate is None:
+            return box
+
+        async def escalated(command: str, reason: str) -> bool | None:
+            leaves = await escalate(command, reason)
+            if leaves:
+                await self._checkpointer.before_rerun()
+            return leaves
+
+        return replace(box, escalate=escalated)
 
 
 class HookStage(Stage):

@@ -49,6 +49,10 @@ class Changes:
         with self._around(self._checkpoints.before_command(calls)):
             yield
 
+    def before_rerun(self) -> None:
+        """Take the state of folders that have joined the workspace, before the open change's command runs again."""
+        self._checkpoints.before_rerun()
+
     def recover(self) -> None:
         """Record the changes of a batch whose process died during it.
 

@@ -95,6 +95,9 @@ class Checkpoints:
         self._forbids = objection
         self._objects = Objects(folder / "objects", disk, pool)
         self._reader = StateReader(self._objects, limits)
+        self._known_roots = self._first_roots
+        self._joined: list[FileStates] = []
+        """States of folders that joined the roots during the command, before it could write there."""
 
     @property
     def _roots(self) -> tuple[Path, ...]:
@@ -109,11 +112,20 @@ class Checkpoints:
 
     def before_command(self, calls: Sequence[str] = ()) -> Pending:
         """Take the state of the workspace before a command that may write anywhere in it."""
-        return self._pending("command", calls, self._reader.read_all(self._roots, self._listing))
+        self._known_roots, self._joined = self._roots, []
+        return self._pending("command", calls, self._reader.read_all(self._known_roots, self._listing))
+
+    def before_rerun(self) -> None:
+        """Take the state of the folders that have joined the roots, before a command runs again and may write there."""
+        new = [root for root in self._roots if root not in self._known_roots]
+        if new:
+            self._joined.append(self._reader.read_all(new, self._listing))
+            self._known_roots = (*self._known_roots, *new)
 
     def after(self, pending: Pending) -> Checkpoint | None:
         """Return the record of the change, to append to the session; None if nothing changed."""
         edits = pending.cause == "edits"
+        pending = pending if edits else replace(pending, before=_merged((pending.before, *self._joined)))
         now = self._reader.read(pending.before.states) if edits else self._states_after(pending)
         before, after = _differences(pending.before, now)
         uncovered = _changed_unseen(pending.before, now)
@@ -192,11 +204,19 @@ class Checkpoints:
         uncovered = {**now.uncovered, **unlisted.uncovered}
         marks = {**now.marks, **unlisted.marks}
         rules_changed = self._rules_changed(pending.before, states)
+        late = [root for root in self._roots if root not in self._known_roots]
         created: set[Path] = set()
         for path in sorted(path for path in now.states if path not in pending.before.states):
             if any(root in path.parents for root in pending.before.uncovered):
                 del states[path]  # it was over the limit before; the root's reason covers it
-            elif not rules_changed and (path.parent in created or _created_since(path, pending.started)):
+            elif any(root in path.parents for root in late) and not any(
+                root in path.parents for root in self._known_roots
+            ):
+                del states[path]
+                if _changed_since(path, pending.started):
+                    uncovered[path] = "lies in a folder that joined the workspace meanwhile"
+                    marks[path] = ()
+            elif not rules_changed and (path.parent in created or _changed_since(path, pending.started)):
                 created.add(path)
             else:
                 del states[path]
@@ -304,11 +324,21 @@ def _read_pending(path: Path) -> Pending | None:
         return None
 
 
-def _created_since(path: Path, started: int) -> bool:
+def _changed_since(path: Path, started: int) -> bool:
     # The kernel's file times advance in steps of up to 10 ms.
     with contextlib.suppress(OSError):
         return path.lstat().st_ctime_ns >= started - 10_000_000
     return False
+
+
+def _merged(found: Sequence[FileStates]) -> FileStates:
+    """Return the states of several folders as one."""
+    if len(found) == 1:
+        return found[0]
+    states = {path: state for each in found for path, state in each.states.items()}
+    uncovered = {path: why for each in found for path, why in each.uncovered.items()}
+    marks = {path: mark for each in found for path, mark in each.marks.items()}
+    return FileStates(states, uncovered, marks, tuple(path for each in found for path in each.skipped))
 
 
 def _differences(before: FileStates, after: FileStates) -> tuple[States, States]:

@@ -194,6 +194,36 @@ def test_a_cache_with_its_own_gitignore_is_covered_and_one_in_a_folder_that_was_
     assert "may have been there before" in str(batches(work.records)[-1].uncovered)
 
 
+@pytest.mark.parametrize("looked", [True, False])
+def test_nothing_that_was_there_is_deleted_in_a_folder_that_joins_during_a_command(
+    tmp_path: Path, looked: bool
+) -> None:
+    root, other = tmp_path / "work", tmp_path / "other"
+    added = list[Path]()
+    for folder in (root, other):
+        folder.mkdir()
+    for name in ("old.txt", "still.txt"):
+        (other / name).write_text("old\n")
+        os.utime(other / name, (1, 1))
+    time.sleep(0.02)  # the kernel's file times advance in steps
+    work = Work(root, Checkpoints(tmp_path / "c", [root], added=lambda: added))
+    pending = work.checkpoints.before_command()
+    added.append(other)
+    if looked:
+        work.checkpoints.before_rerun()
+    (other / "old.txt").write_text("changed\n")
+    (other / "new.txt").write_text("new\n")
+    (root / "a.py").write_text("a\n")
+    work.note(work.checkpoints.after(pending))
+    work.undo()
+    left = {path.name: path.read_text() for path in other.iterdir()}
+    unchanged = {"old.txt": "old\n", "still.txt": "old\n"}
+    assert left == (unchanged if looked else {**unchanged, "old.txt": "changed\n", "new.txt": "new\n"})
+    assert not (root / "a.py").exists()
+    named = {path.name for path in map(Path, batches(work.records)[0].uncovered)}
+    assert named == (set() if looked else {"old.txt", "new.txt"})
+
+
 def test_what_lies_beyond_the_limits_is_said_and_never_deleted(tmp_path: Path) -> None:
     root = tmp_path / "work"
     root.mkdir()
