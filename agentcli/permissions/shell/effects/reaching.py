@@ -120,7 +120,7 @@ def _links_made(run: Run, workspace: Workspace) -> dict[Path, str]:
 
 
 def _through(word: str, links: Mapping[Path, str], run: Run, workspace: Workspace) -> str:
-    """Return a word with the target of a link on its way, or at its end if the command follows that."""
+    """Return a word with the target of a link on its way, or at its end if that is followed."""
     if not word or word.startswith("-"):
         return word
     kept = os.path.basename(run.words[0]) in (*REMOVING, "mv") and not word.endswith("/") if run.words else False
