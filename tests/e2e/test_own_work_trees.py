@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -144,6 +145,22 @@ def test_a_work_tree_in_the_sessions_tmp_is_made_used_and_removed(program: Progr
     assert statuses(ran) == ["success"] * 3, ran.of("tool_result")
     assert "a\n?? new" in outputs(ran)[0]
     assert outputs(ran)[2].split()[0] == "1"
+
+
+def test_work_trees_that_have_gone_are_forgotten_and_those_of_no_branch_ask(program: Program) -> None:
+    git(program.work, "worktree", "add", "-q", "--detach", ".trees/old")
+    ran = auto(
+        program,
+        "git worktree add -q .trees/new -b new",
+        "git worktree prune",
+        "git worktree remove .trees/old",
+    )
+    assert statuses(ran) == ["success"] + ["denied"] * 2, ran.of("tool_result")
+    git(program.work, "worktree", "remove", ".trees/old")
+    shutil.rmtree(program.work / ".trees/new")
+    ran = auto(program, "git worktree prune -v; git worktree list | wc -l")
+    assert statuses(ran) == ["success"], ran.of("tool_result")
+    assert outputs(ran)[0].split()[-1] == "1"
 
 
 def test_a_work_tree_that_is_hidden_or_another_repositorys_does_not_join(program: Program) -> None:

@@ -23,7 +23,12 @@ from agentcli.permissions.rules import (
     kind_of_place,
 )
 from agentcli.permissions.shell.effects.containers import in_container
-from agentcli.permissions.shell.effects.git_repositories import adds_worktree, names_itself, removes_worktree
+from agentcli.permissions.shell.effects.git_repositories import (
+    adds_worktree,
+    names_itself,
+    prunes_worktrees,
+    removes_worktree,
+)
 from agentcli.permissions.shell.effects.network_use import hosts_read
 from agentcli.permissions.shell.effects.other_machine import Visit, visit
 from agentcli.permissions.shell.effects.pushing import push_of
@@ -208,7 +213,7 @@ def _action(command: Command, folders: tuple[Path, ...], workspace: Workspace, r
             return Elsewhere(acts=True)
         return Elsewhere(True, "tmux shows what is on your terminals", pushes=(_SCREENS,))
     if name == "git":
-        if any(does(command.words, folders, workspace) for does in (adds_worktree, removes_worktree)):
+        if any(does(command.words, folders, workspace) for does in _ON_WORK_TREES):
             return Elsewhere(acts=True, takes=True)
         names = names_itself(command.words, folders, workspace)
         return Elsewhere(acts=True) if names else _push(command, folders, workspace)
@@ -292,6 +297,7 @@ def _ending(words: Sequence[str], workspace: Workspace, *, listed: bool = False)
     return Elsewhere(True, f"{'kill' if listed else words[0]} ends processes outside the sandbox", pushes=(pattern,))
 
 
+_ON_WORK_TREES = (adds_worktree, removes_worktree, prunes_worktrees)
 _SCREENS = "tmux capture-pane *"
 _SYSTEM = ("/usr/bin/", "/usr/local/bin/", "/bin/", "/opt/homebrew/bin/")
 

@@ -309,6 +309,40 @@ def _is_removable(path: str, folder: Path, workspace: Workspace, *, forced: bool
     return not forced and on_branch and not workspace.git(there).danger
 
 
+def prunes_worktrees(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> bool:
+    """Return True if git forgets only work trees beside or in the repository that have gone, and loses no commit.
+
+    Those of the workspace count although they exist, because an earlier command may remove them.
+    """
+    placed = git_placed(words, folders)
+    if placed is None or placed[0][1:3] != ("worktree", "prune") or isinstance(fit(_PRUNING, placed[0][3:]), str):
+        return False
+    return all(
+        not repository_problem(folder, workspace, "worktree") and _may_be_pruned(folder, workspace)
+        for folder in placed[1]
+    )
+
+
+_PRUNING = (Shape("-nv --dry-run --verbose", ""),)
+
+
+def _may_be_pruned(folder: Path, workspace: Workspace) -> bool:
+    main = _main_work_tree(work_tree_of(folder) or folder)
+    if isinstance(main, str):
+        return False
+    try:
+        states = [own for own in (main / ".git/worktrees").iterdir() if not os.path.lexists(own / "locked")]
+    except FileNotFoundError:
+        return True
+    for own in states:
+        there = Path(seen_text(os.path.normpath(own / _text(own / "gitdir").strip()), workspace)).parent
+        stays = os.path.lexists(there / ".git") and judge_path(str(there), workspace, write=True).verdict != "free"
+        kept = _text(own / "HEAD").startswith("ref: refs/heads/") and there.is_relative_to(main.parent)
+        if not stays and (not kept or in_tmp([there], workspace)):
+            return False
+    return True
+
+
 def work_trees(workspace: Workspace) -> dict[Path, Path]:
     """Return the linked work trees of the repositories around the workspace's folders by the folders with their state."""
     tops = dict.fromkeys(filter(None, map(work_tree_of, (resolved(workspace.cwd), *workspace.resolved_roots))))

@@ -1246,6 +1246,46 @@ def test_git_removes_a_work_tree_that_the_session_has_made(linked: Workspace) ->
     assert answer() == "ask", "it was there before"
 
 
+@each_row(
+    ("place", "head", "free"),
+    [
+        ("tree", "0" * 40, True),
+        ("gone", "ref: refs/heads/own", True),
+        ("gone", "0" * 40, False),
+        ("work/inside", "ref: refs/heads/own", True),
+        ("work/inside", "0" * 40, False),
+        ("/mnt/away", "ref: refs/heads/own", False),
+        ("/tmp/away", "ref: refs/heads/own", False),
+    ],
+)
+def test_git_forgets_work_trees_that_have_gone_if_a_branch_keeps_their_commits(
+    place: str, head: str, free: bool, linked: Workspace
+) -> None:
+    work = linked.home.parent / "work"
+    own, state = replace(linked, cwd=work, roots=(work,)), work / ".git/worktrees/tree"
+    there = linked.home.parent / place
+    there.mkdir(parents=True) if place == "work/inside" and not there.exists() else None
+    (state / "gitdir").write_text(f"{there}/.git\n")
+    (state / "HEAD").write_text(f"{head}\n")
+    for command in ("git worktree prune", "git worktree prune -v; git worktree list", "git worktree prune -n"):
+        assert (decided(command, own, Rules()).decision == "allow") is free, command
+    (state / "locked").touch()
+    assert decided("git worktree prune", own, Rules()).decision == "allow"
+    (state / "locked").unlink()
+
+
+def test_git_forgets_work_trees_only_as_they_are_now_and_where_it_runs_nothing(linked: Workspace) -> None:
+    work = linked.home.parent / "work"
+    own = replace(linked, cwd=work, roots=(work,))
+    for more in ("--expire now", "-v x", "$x"):
+        assert decided(f"git worktree prune {more}", own, Rules()).decision == "ask", more
+    joined = replace(own, added=lambda: (linked.cwd,))
+    (work / ".git/worktrees/tree/HEAD").write_text("0" * 40)
+    assert decided("git worktree prune", joined, Rules()).decision == "ask", "an earlier command may remove it"
+    (work / ".git/hooks/reference-transaction").touch()
+    assert decided("git worktree prune", own, Rules()).decision == "ask"
+
+
 def test_git_removes_a_work_tree_of_the_session_in_tmp_whatever_is_in_it(workspace: Workspace) -> None:
     tmp = workspace.home / "session-tmp"
     (tmp / "t").mkdir(parents=True)
