@@ -21,8 +21,8 @@ from pathlib import Path
 
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.sandbox import Sandbox, detect, launch
-from agentcli.permissions.sandbox.box import startable
 from tests.attack.ways_out import ATTEMPTS, SECRET
+from tests.permissions.sandbox.running import completed, preceded
 
 NOBODY = 65534
 _AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
@@ -51,19 +51,7 @@ class Scene:
         boxed = (
             sandbox.wrap_reader(shell, self.workspace, path) if reader else sandbox.wrap(shell, self.workspace, network)
         )
-        with startable(boxed) as (argv, descriptors):
-            return subprocess.run(
-                [*self.drop, *argv],
-                cwd=self.workspace.cwd,
-                env=self.env,
-                stdin=subprocess.DEVNULL,
-                pass_fds=descriptors,
-                capture_output=True,
-                text=True,
-                timeout=60,
-                check=False,
-                errors="replace",
-            )
+        return completed(preceded(self.drop, boxed), self.workspace.cwd, self.env)
 
     def state(self) -> list[tuple[str, object]]:
         """Everything outside that an attempt could change, and what is protected inside."""

@@ -16,12 +16,11 @@ from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 
-from agentcli.core.tool import Boxed
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.sandbox import Sandbox, detect
 from agentcli.permissions.sandbox.aftermath import Aftermath
-from agentcli.permissions.sandbox.box import startable
 from tests.guards import Figures, material
+from tests.permissions.sandbox.running import completed
 
 SECRET = "the-secret-of-the-house"
 EVIL = "EVIL"
@@ -117,16 +116,11 @@ def _ran(sandbox: Sandbox, workspace: Workspace, scripts: Sequence[str]) -> Sequ
     env = {
         "PATH": _PATH, "HOME": str(workspace.home), "OUT": str(workspace.home.parent / "outside"), "LANG": "C.UTF-8", **_WHO,
     }  # fmt: skip
-    for _ in range(2):  # a socket of another test, which the sandbox would cover, may go just then
-        with startable(sandbox.wrap(argv, workspace) if sandbox.working else Boxed(argv)) as (started, descriptors):
-            done = subprocess.run(
-                started, cwd=workspace.cwd, env=env, pass_fds=descriptors, stdin=subprocess.DEVNULL,
-                capture_output=True, text=True, check=False, errors="replace", start_new_session=True,
-            )  # fmt: skip
-        printed = done.stdout.split(f"{_MARK}\n")[:-1]
-        if len(printed) == len(scripts):
-            return printed
-    raise RuntimeError(f"the box did not start: {done.stderr}")
+    done = completed(sandbox.wrap(argv, workspace), workspace.cwd, env, seconds=10.0 * len(scripts) + 60)
+    printed = done.stdout.split(f"{_MARK}\n")[:-1]
+    if len(printed) != len(scripts):
+        raise RuntimeError(f"the box did not start: {done.stderr}")
+    return printed
 
 
 @contextmanager

@@ -20,9 +20,9 @@ from agentcli.permissions.exposed import exposed_for, may_join
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import parse_rules
 from agentcli.permissions.sandbox import detect
-from agentcli.permissions.sandbox.box import startable
 from tests.e2e.program import Program
 from tests.permissions.deciding import explain
+from tests.permissions.sandbox.running import completed
 
 SANDBOX = detect()
 pytestmark = pytest.mark.skipif(SANDBOX.kind != "bubblewrap", reason="bubblewrap does not work here")
@@ -203,11 +203,7 @@ def ran(command: str, mode: Mode, workspace: Workspace, meanwhile: Callable[[], 
     else:
         boxed = SANDBOX.wrap(argv, seen, hidden=decision.hidden)
     env = {"HOME": str(workspace.home), "PATH": workspace.path}
-    with startable(boxed) as (started, descriptors):
-        done = subprocess.run(
-            started, cwd=workspace.cwd, env=env, pass_fds=descriptors, capture_output=True, text=True, errors="replace",
-            stdin=subprocess.DEVNULL, check=False, timeout=60,
-        )  # fmt: skip
+    done = completed(boxed, workspace.cwd, env)
     return done.stdout + done.stderr
 
 

@@ -14,8 +14,8 @@ from agentcli.core.tool import Boxed
 from agentcli.permissions.denied.files import Hidden
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.sandbox import Sandbox, detect
-from agentcli.permissions.sandbox.box import startable
 from agentcli.permissions.sandbox.seatbelt import masked
+from tests.permissions.sandbox.running import completed
 
 SECRET = "the-secret-of-the-house"
 
@@ -46,10 +46,7 @@ def run(request: pytest.FixtureRequest, work: Path) -> Callable[[str], str]:
 
     def ran(command: str) -> str:
         argv, workspace = ["bash", "--noprofile", "--norc", "-c", command], Workspace(work, (work,))
-        with startable(wrapped(sandbox, way, argv, workspace)) as (started, descriptors):
-            done = subprocess.run(
-                started, cwd=work, pass_fds=descriptors, capture_output=True, text=True, check=False, timeout=60
-            )
+        done = completed(wrapped(sandbox, way, argv, workspace), work, os.environ)
         return done.stdout + done.stderr
 
     return ran
@@ -118,10 +115,7 @@ def test_no_path_of_the_workspace_is_mounted_twice(work: Path, git: bool) -> Non
     inside = [path for path in mounts if path.startswith(str(work))]
     assert {str(work), *map(str, secrets), str(work / "above")} <= set(inside)
     assert len(inside) == len(set(inside))
-    with startable(boxed) as (started, descriptors):
-        done = subprocess.run(
-            started, cwd=work, pass_fds=descriptors, capture_output=True, text=True, check=False, timeout=60
-        )
+    done = completed(boxed, work, os.environ)
     assert SECRET not in done.stdout + done.stderr
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from agentcli.permissions.sandbox import Sandbox, detect
 from agentcli.permissions.sandbox.choose import Kind
 from agentcli.system.process import Command, LimitedSink, run
 
-_MOST = 1_000_000
+_MOST = 50_000_000
 _SECONDS = 60.0
 
 
@@ -26,12 +27,22 @@ def sandbox_of(kind: Kind) -> Sandbox:
     return found
 
 
-def completed(boxed: Boxed, cwd: Path, env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    """Return the end of a command."""
+def preceded(words: Sequence[str], boxed: Boxed) -> Boxed:
+    """Return a command whose sandbox is started by other words."""
+    again = boxed.again
+    rebuilt = None if again is None else lambda part: preceded(words, again(part))
+    return replace(boxed, argv=[*words, *boxed.argv], again=rebuilt)
+
+
+def completed(
+    boxed: Boxed, cwd: Path, env: Mapping[str, str], seconds: float = _SECONDS
+) -> subprocess.CompletedProcess[str]:
+    """Return the end of a command, which may take so many seconds."""
 
     async def story() -> subprocess.CompletedProcess[str]:
         output, errors = LimitedSink(_MOST), LimitedSink(_MOST)
-        ended = await run(Command((), cwd, env, errors=errors).within(boxed), output, _SECONDS, None)
+        ended = await run(Command((), cwd, env, errors=errors).within(boxed), output, seconds, None)
+        assert ended.why == "exit"
         code = -1 if ended.exit_code is None else ended.exit_code
         texts = (sink.data.decode(errors="replace") for sink in (output, errors))
         return subprocess.CompletedProcess(boxed.argv, code, *texts)

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -14,7 +15,6 @@ import pytest
 from agentcli.permissions.denied.files import NOTHING
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.sandbox import detect
-from agentcli.permissions.sandbox.box import startable
 from agentcli.permissions.sandbox.private_tmp import PrivateTmp
 from agentcli.permissions.sandbox.space import PrivateSpace
 from tests.permissions.sandbox.running import completed
@@ -22,7 +22,7 @@ from tests.permissions.sandbox.running import completed
 SANDBOX = detect()
 pytestmark = pytest.mark.skipif(SANDBOX.kind != "bubblewrap", reason="bubblewrap does not work here")
 SERVER = (
-    "import socket; s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True); "
+    "import socket; s = socket.create_server(('127.0.0.1', 0)); open('/tmp/port', 'w').write(str(s.getsockname()[1])); "
     "c, _ = s.accept(); c.sendall(b'hello'); c.close()"
 )
 CLIENT = "import socket, sys; print(socket.create_connection(('127.0.0.1', int(sys.argv[1]))).recv(9).decode())"
@@ -70,16 +70,15 @@ def test_a_command_outside_sees_it_if_it_is_to(workspace: Workspace, space: Priv
 
 @pytest.mark.full
 def test_commands_reach_the_servers_that_they_started_and_no_others(workspace: Workspace, space: PrivateSpace) -> None:
-    with startable(SANDBOX.wrap(["python3", "-c", SERVER], workspace, space=space)) as (argv, descriptors):
-        server = subprocess.Popen(argv, pass_fds=descriptors, stdout=subprocess.PIPE, text=True)
-    assert server.stdout is not None
-    with closing(server.stdout):
-        port = int(server.stdout.readline())
+    os.mkfifo(space.path / "port")
+    with ThreadPoolExecutor() as threads:
+        server = threads.submit(run, ["python3", "-c", SERVER], workspace, space)
+        port = int((space.path / "port").read_text())
         assert space.same_port(port)
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.1", port))
         assert run(["python3", "-c", CLIENT, str(port)], workspace, space).stdout == "hello\n"
-        assert server.wait(10) == 0
+        assert server.result().returncode == 0
     with closing(socket.create_server(("127.0.0.1", 0))) as outside:
         port = outside.getsockname()[1]
         assert not space.same_port(port)

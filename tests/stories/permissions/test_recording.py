@@ -11,8 +11,8 @@ import pytest
 
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.sandbox import detect
-from agentcli.permissions.sandbox.box import startable
 from agentcli.system.programs import hardened
+from tests.permissions.sandbox.running import completed
 
 SANDBOX = detect()
 pytestmark = pytest.mark.skipif(SANDBOX.kind != "bubblewrap", reason="bubblewrap does not work here")
@@ -32,8 +32,7 @@ def run(script: str, workspace: Workspace, *, git: bool) -> subprocess.Completed
     boxed = SANDBOX.wrap(["bash", "--norc", "-c", script], workspace, git=git)
     who = {f"GIT_{role}_{part}": "A" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
     env = {**hardened(os.environ), **who, "HOME": str(workspace.home)}
-    with startable(boxed) as (argv, descriptors):
-        return subprocess.run(argv, env=env, pass_fds=descriptors, capture_output=True, text=True, check=False)
+    return completed(boxed, workspace.cwd, env)
 
 
 def test_git_records_in_its_sandbox_and_not_in_the_usual_one(workspace: Workspace) -> None:
