@@ -303,6 +303,8 @@ class CommandSandbox:
     """Returns True if the sandbox would show a hidden path to a command that names it."""
     refused_hosts: Callable[[], Sequence[str]] = tuple
     """Returns why hosts were refused since the last call, but for those that the user does not allow."""
+    late_hosts: Callable[[str], Awaitable[Sequence[str]]] | None = None
+    """Waits for the answers about hosts that a command asked for before it ended, and returns them for the model."""
     fetches: Callable[[str], bool] = lambda _: False
     """Returns True for a command that the network was opened to, without the user's credentials."""
     gated: bool = False

@@ -50,6 +50,7 @@ _PAGE = 2_000_000
 """Most bytes of such a page that are read."""
 _SECONDS = 10.0
 DECLINED = "the user does not allow"
+LATE = "the user allowed it after the command had ended; run the command again"
 NOBODY = "nobody can allow it; a run is given --allow 'network({host})'"
 
 
@@ -78,6 +79,7 @@ class NetworkGate:
         self._proxy: Proxy | None = None
         self._answers: dict[str, str] = {}
         self._asking: dict[str, asyncio.Lock] = {}
+        self._asked_for: dict[str, str] = {}
         self._registries: dict[tuple[str, ...], frozenset[str]] = {}
         self._programs: tuple[str, ...] = ()
         self._line = self._program = ""
@@ -119,6 +121,14 @@ class NetworkGate:
         self._ended = True
         found, self._refusals[:] = tuple(dict.fromkeys(self._refusals)), ()
         return [why for why in found if not why.startswith(DECLINED)]
+
+    async def late(self, command: str) -> Sequence[str]:
+        """Wait for open questions about hosts that a command asked for before it ended. Return the answers for the model."""
+        asked = [host for host, line in self._asked_for.items() if line in command and self._asking[host].locked()]
+        for host in asked:
+            async with self._asking[host]:
+                pass  # the question holds it
+        return [self._answers.get(host) or f"{host}: {LATE}" for host in asked]
 
     def denied(self) -> Sequence[DeniedHost]:
         """Return the hosts that were denied since the last call, each once, without those that the person refused."""
@@ -173,6 +183,7 @@ class NetworkGate:
             always=rule,
             session=rule,
         )
+        self._asked_for[host] = self._line
         answer = await self._approve(request)
         if answer is not None and answer.choice in ("session", "always"):
             self._keep(replace(parse_rule(rule, "session"), proposed=True), answer)

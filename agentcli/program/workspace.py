@@ -373,7 +373,11 @@ class WorkspacePolicy:
             "fetches": lambda line: self._gate.now is not None and self._gate.now.is_for(line),
             "gated": self.gated,
             "refused_hosts": lambda: gate.refusals() if (gate := self._gate.now) is not None else (),
+            "late_hosts": self._late_hosts,
         }
+
+    async def _late_hosts(self, command: str) -> Sequence[str]:
+        return await gate.late(command) if (gate := self._gate.now) is not None else ()
 
     def _port_for(self, line: str) -> int:
         """Return the port at which a command finds the proxy of the network; 0 if it needs none."""

@@ -80,6 +80,45 @@ def test_a_person_is_asked_once_about_a_host_and_the_program_is_named(tmp_path: 
     assert asked.requests[1].title == "Let pip reach b.example?"
 
 
+@each_row(
+    ("choice", "told"),
+    [
+        ("session", "a.example: the user allowed it after the command had ended; run the command again"),
+        ("once", "a.example: the user allowed it after the command had ended; run the command again"),
+        ("no", "the user does not allow a.example"),
+    ],
+)
+def test_a_command_that_ended_before_the_person_answered_about_its_host_hears_the_answer(
+    choice: Any, told: str, tmp_path: Path
+) -> None:
+    async def run() -> None:
+        shown, answered = asyncio.Event(), asyncio.Event()
+
+        async def person(_: ApprovalRequest) -> ApprovalResponse:
+            shown.set()
+            await answered.wait()
+            return ApprovalResponse(choice)
+
+        here: Any = Here()
+        made = NetworkGate(here, lambda: Rules(), [tmp_path], {"PATH": "/usr/bin:/bin"}, person, lambda *_: None)
+        line = "curl -m 1 https://a.example"
+        _, writer = await asyncio.open_connection("127.0.0.1", made.port_for(line))
+        writer.write(b"CONNECT a.example:443 HTTP/1.1\r\n\r\n")
+        await asyncio.wait_for(shown.wait(), 10)
+        writer.close()
+        assert await made.late("ls") == []
+        waiting = asyncio.create_task(made.late(f"cd sub && {line}"))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        answered.set()
+        assert await asyncio.wait_for(waiting, 10) == [told]
+        assert await made.late(line) == []
+        made.close()
+        await asyncio.sleep(0.05)
+
+    asyncio.run(run())
+
+
 def test_the_question_names_the_command_that_runs_and_not_an_earlier_one_that_has_ended(tmp_path: Path) -> None:
     asked = Asked()
     made = gate(tmp_path, asked)

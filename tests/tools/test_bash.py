@@ -522,6 +522,19 @@ def test_a_refused_host_is_the_reason_of_a_failure_unless_the_command_gives_anot
     assert output.count("it ran in a sandbox") == notes.count("it ran in a sandbox")
 
 
+def test_a_late_answer_about_a_host_is_told_and_asks_for_nothing_else(call: Call, ctx: Bench) -> None:
+    async def late(command: str) -> list[str]:
+        return ["a.example: run it again"] if "a.example" in command else []
+
+    async def never(command: str, reason: str) -> bool:
+        raise AssertionError(command)
+
+    ctx.scope = CallScope(sandbox=CommandSandbox(wrap=Boxed, escalate=never, late_hosts=late))
+    failed = "echo 'curl: (28) Connection to a.example timed out: Read-only file system'; exit 28"
+    assert call("bash", command=failed).output.endswith("[exit code 28]\n[network: a.example: run it again]")
+    assert "[network" not in call("bash", command="echo fine").output
+
+
 @pytest.mark.parametrize(
     ("line", "answer", "held"),
     [

@@ -30,6 +30,7 @@ from agentcli.tools.lib.command_notes import (
     KEPT_IN,
     LACKS,
     NOBODY,
+    REFUSED,
     blocked_by_sandbox,
     credentials_missing,
     hidden_unless_named,
@@ -69,6 +70,8 @@ async def run_command(ctx: ToolContext, call_id: str, command: str, timeout: int
         return replace(outcome, output=f"{outcome.output.rstrip()}\n{note}")
     outcome = with_sandbox_notes(outcome, sandbox)
     refused = sandbox.refused_hosts()
+    if sandbox.late_hosts is not None and "job" not in outcome.metadata and (late := await sandbox.late_hosts(command)):
+        return replace(outcome, output=f"{outcome.output.rstrip()}\n{REFUSED.format(hosts='; '.join(late), next='')}")
     if note := hidden_unless_named(outcome, sandbox):
         return replace(outcome, output=f"{outcome.output.rstrip()}\n{note}")
     reason = blocked_by_sandbox(outcome, sandbox) if sandbox.wrap is not None else ""
