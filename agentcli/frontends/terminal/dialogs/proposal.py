@@ -153,7 +153,10 @@ def for_session(ask: ApprovalRequest) -> str:
     if ask.edits:
         return "Yes, and all edits in this session (Shift-Tab)"
     granted = " and ".join(map(covered, ask.grants))
-    return f"Yes, and {granted} in this session" if granted else "Yes, for this session"
+    if granted:
+        return f"Yes, and {granted} in this session"
+    exact = bool(ask.session) and parse_rule(ask.session).tool == "bash"
+    return "Yes, for this session" + " (exactly this command)" * exact
 
 
 def parts_of(ask: ApprovalRequest) -> list[str]:

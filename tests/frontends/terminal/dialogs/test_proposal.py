@@ -157,7 +157,7 @@ def test_only_choices_that_can_be_chosen_are_listed() -> None:
     ruled = replace(COMMAND, always="bash(make)", session="bash(make)", prefixes=("bash(make *)",))
     assert labels(COMMAND) == ["Yes", "No, tell it what to do instead"]
     assert labels(ruled) == [
-        "Yes", "Yes, for this session", "Always allow `make` in this project",
+        "Yes", "Yes, for this session (exactly this command)", "Always allow `make` in this project",
         "Always allow `make …` in this project", "Always in every project…",
         "No, tell it what to do instead",
     ]  # fmt: skip
