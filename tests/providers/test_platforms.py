@@ -162,6 +162,7 @@ def sent_to(settings: ProviderSettings, model: str) -> dict[str, Any]:
     return extra
 
 
+@pytest.mark.full  # in CI, which installs botocore for it
 def test_claude_on_bedrock_streams_in_amazons_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("botocore")
     monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "token")
