@@ -203,14 +203,19 @@ def told_only(text: str, reads: Callable[[Part], bool]) -> frozenset[tuple[Piece
     """
     found: set[tuple[Piece, ...]] = set()
     taken: set[tuple[Piece, ...]] = set()
-    for node in _commands(syntax_tree(text)):
-        part, around, plain = _part(node), node.parent, True
+    nodes = list(_commands(syntax_tree(text)))
+    parts = {node.id: _part(node) for node in nodes}
+    pipelines: dict[int, bool] = {}
+    for node in nodes:
+        around, plain = node.parent, True
         while around is not None and plain:
             plain = around.type not in _TAKING
             if around.type == "pipeline":
-                plain = all(reads(_part(other)) for other in _commands(around))
+                if around.id not in pipelines:
+                    pipelines[around.id] = all(reads(parts[other.id]) for other in _commands(around))
+                plain = pipelines[around.id]
             around = around.parent
-        (found if plain else taken).add(part.words)
+        (found if plain else taken).add(parts[node.id].words)
     return frozenset(found - taken)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.permissions.shell.syntax.parse import PLACE, UNKNOWN, assigned_words, contents, parse
+from agentcli.permissions.shell.syntax.parse import PLACE, UNKNOWN, Part, assigned_words, contents, parse, told_only
 from agentcli.permissions.shell.syntax.strict import NotPlain, read_plain
 from tests.permissions.corpus import commands
 from tests.tables import each_row
@@ -231,3 +231,15 @@ def test_the_commands_of_a_word_are_found_in_the_same_order_in_every_process() -
     parts, _ = contents("alias a='rm -rf x' b='ls -l'")
     found = [" ".join(piece.text for piece in part.words) for part in parts]
     assert found == ["alias a=rm -rf x b=ls -l", "-rf x", "rm -rf x", "-l", "ls -l"]
+
+
+def test_each_command_of_a_pipe_is_judged_once() -> None:
+    judged: list[str] = []
+
+    def reads(part: Part) -> bool:
+        judged.append(part.texts[0])
+        return True
+
+    names = [f"a{number}" for number in range(50)]
+    assert len(told_only("|".join(names), reads)) == 50
+    assert judged == names
