@@ -176,7 +176,10 @@ def _contents(journal: Journal, starts: Sequence[int], words: str) -> Mapping[in
 
 def _since(point: RewindPoint) -> str:
     """Return a prompt's number and age, and the files changed between it and the next one."""
-    names = [f"{PurePath(path).name} +{added} −{deleted}" for path, (added, deleted) in point.changes.items()]
+    names = [
+        PurePath(path).name + (f" +{added} −{deleted}" if added or deleted else "")
+        for path, (added, deleted) in point.changes.items()
+    ]
     files = ", ".join(names) if len(names) <= NAMED else plural(len(names), "file")
     return " · ".join(filter(None, (f"#{point.seq}", ago(point.time), files)))
 

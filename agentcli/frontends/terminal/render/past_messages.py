@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
+from pathlib import Path
+from typing import Any
 
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.history import in_force
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, ToolResult
-from agentcli.core.record import Record
+from agentcli.core.record import Checkpoint, Record
 
 LOOKED = 25
 """Records read per message to show: most of a session's records are messages."""
@@ -25,7 +27,7 @@ class RewindPoint:
     """Its text."""
     time: str
     changes: Mapping[str, tuple[int, int]]
-    """Lines added to and deleted from each file until the next prompt."""
+    """Lines added to and deleted from each file until the next prompt; zeros for a file that a command changed."""
 
 
 def rewind_points(journal: Journal) -> list[RewindPoint]:
@@ -41,9 +43,22 @@ def rewind_points(journal: Journal) -> list[RewindPoint]:
                 if added or deleted or data.get("created"):
                     changes = {**points[-1].changes, path: (before[0] + added, before[1] + deleted)}
                     points[-1] = replace(points[-1], changes=changes)
+            case Checkpoint(data) if points and data.get("cause") == "command":
+                known = points[-1].changes
+                new = [path for path in _by_command(data) if not any(path.endswith(each) for each in known)]
+                points[-1] = replace(points[-1], changes={**known, **dict.fromkeys(new, (0, 0))})
             case _:
                 pass
     return points
+
+
+def _by_command(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the files that a command changed, without folders and what git ignores."""
+    from agentcli.tools.lib.gitignore import is_ignored
+
+    paths = list(map(Path, data.get("before") or ()))
+    folders = {folder for path in paths for folder in path.parents}
+    return (str(path) for path in paths if path not in folders and not is_ignored(path))
 
 
 def prompts(journal: Journal) -> list[tuple[int, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentcli.core.record import Compaction
+from agentcli.core.record import Checkpoint, Compaction
 from agentcli.frontends.terminal.render import past_messages
 from tests.frontends.terminal.slash import completions, type_
 from tests.stories.frontends.test_slash import seqs, talked
@@ -37,3 +37,18 @@ def test_the_end_of_a_session_is_read_without_its_beginning(tmp_path: Path) -> N
     context = talked(tmp_path, *(f"prompt {n}" for n in range(5)))
     assert [record.body.text for record in past_messages.newest(context.session.journal, 2)] == ["prompt 4", "answer 5"]
     assert past_messages.newest(context.session.journal, 0) == []
+
+
+def test_a_prompt_lists_what_its_commands_changed_without_caches_that_git_ignores(tmp_path: Path) -> None:
+    context = talked(tmp_path, "the first", "the second")
+    journal = context.session.journal
+    for folder in ("pkg", "cache"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "cache/.gitignore").write_text("*\n")
+    made = [str(tmp_path / name) for name in ("pkg", "pkg/made.txt", "cache/last")]
+    journal.append(Checkpoint({"cause": "command", "before": dict.fromkeys(made)}))
+    journal.append(Checkpoint({"cause": "edits", "before": {str(tmp_path / "other.txt"): None}}))
+    assert [dict(point.changes) for point in past_messages.rewind_points(journal)] == [{}, {made[1]: (0, 0)}]
+    context.answers.append(0)
+    type_(context, "/rewind")
+    assert context.listed[0].detail.endswith(" · made.txt")
