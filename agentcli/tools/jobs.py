@@ -164,7 +164,7 @@ class Jobs:
         """Return the job of this id. Raises ToolError if there is none."""
         if id not in self._jobs:
             known = ", ".join(self._jobs) or "none"
-            raise ToolError(f"There is no background job {id}. Jobs: {known}.")
+            raise ToolError(f"There is no background job {id}: they end with agentcli. Jobs: {known}.")
         return self._jobs[id]
 
     def finished(self) -> Sequence[Job]:

@@ -118,7 +118,10 @@ def test_there_is_a_most_of_jobs(ctx: Bench) -> None:
 
 def test_an_unknown_job_is_told_with_the_known_ones(call: Call, ctx: Bench) -> None:
     ctx.offer(Jobs, Jobs())
-    assert call("bash_output", id="job-9").output == "There is no background job job-9. Jobs: none."
+    assert (
+        call("bash_output", id="job-9").output
+        == "There is no background job job-9: they end with agentcli. Jobs: none."
+    )
 
 
 def test_a_running_command_goes_on_in_the_background_when_the_person_sends_it_there(ctx: Bench) -> None:

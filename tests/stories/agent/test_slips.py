@@ -119,7 +119,7 @@ TEXTS = [
          told=["old_string occurs 2 times in a.txt (lines 1, 3). Add surrounding lines to make it unique, or set replace_all."]),
     Slip("denied", then(call("bash", command="touch x")), mode="ask", told=["touch may change files. No one can approve it", "continue without them and say at the end what could not be run"]),
     Slip("a program for a terminal", then(call("bash", command="vim x")), told=["vim needs a terminal, and commands have none."]),
-    Slip("no such job", then(call("bash_output", id="job-7")), told=["There is no background job job-7. Jobs: none."]),
+    Slip("no such job", then(call("bash_output", id="job-7")), told=["There is no background job job-7: they end with agentcli. Jobs: none."]),
     Slip("an output cut", then(call("bash", command="seq 1 20000")), told=["left out"]),
     Slip("a reply cut", [say("half", LS, stop="max_tokens"), say("Done.")], told=["Not run", "Your reply reached the output limit"]),
     Slip("a window full", [say("half", stop="context_exceeded"), say("Done.")], told=["reached the end of the context window"], never=["output limit"]),
