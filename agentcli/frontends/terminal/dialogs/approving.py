@@ -133,9 +133,10 @@ class Approving:
             columns, look = self._screen.size.columns - 2, self._screen.look
             body: list[str] = []
             for number, other in enumerate(ask.others, 2):
-                heading = look.theme.paint(
-                    "strong", clip(f"{number}. {look.near(safe_line(other.title)) or other.call.name}", columns)
-                )
+                # The preview of a command repeats its title; the reason is what a person does not know yet.
+                why = other.why if other.kind == "command" and "\n" not in other.why else ""
+                about = safe_line(why) or look.near(safe_line(other.title)) or other.call.name
+                heading = look.theme.paint("strong", clip(f"{number}. {about}", columns))
                 body += [heading, *proposal.preview(other, columns, look)]
             choices = (Choice(f"Allow {proposal.together(ask)}", keys="ya"), Choice("Ask one by one", keys="n"))
             return Dialog("Also in this reply", tuple(body), choices, chosen=1)
