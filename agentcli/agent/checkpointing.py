@@ -130,18 +130,20 @@ class Checkpointer:
     def restored(self, records: Iterable[Record], until: int) -> str:
         """Return, for the model, which files these restores have changed; empty for none.
 
-        A restore of changes that a message after number `until` asked for is left out: it was rewound.
+        Files that git ignores are named only if there are no others. A restore of changes that a message after number
+        `until` asked for is left out: it was rewound.
         """
         batches = {batch.id: batch for batch in self._changes().batches()}
-        paths: dict[str, None] = {}
+        paths: dict[Path, None] = {}
         for record in records:
             found = [batch for batch in batches.values() if batch.seq == record.seq]
             undone = [batches[each] for batch in found for each in batch.undoes if each in batches]
             if any(batch.reply <= until for batch in undone):
-                paths |= dict.fromkeys(self._near(str(path)) for batch in found for path in batch.before)
+                paths |= dict.fromkeys(path for batch in found for path in batch.before)
         if not paths:
             return ""
-        shown = ", ".join([*paths][:_MOST_TOLD]) + (f" and {len(paths) - _MOST_TOLD} more" * (len(paths) > _MOST_TOLD))
+        told = [path for path in paths if not _is_ignored(path)] or [*paths]
+        shown = self._listed(told[:_MOST_TOLD]) + (f" and {len(told) - _MOST_TOLD} more" * (len(told) > _MOST_TOLD))
         return (
             f"The user took changes back, or brought them back, with /undo or /redo: {shown}. What is on disk counts."
         )

@@ -148,6 +148,7 @@ def test_caches_that_a_test_run_changed_are_undone_with_the_edit_that_it_tested(
     assert undone(session) == ["Restored .results/runs."]  # nothing else was changed for this prompt
     assert (work / ".results/runs").read_text() == "run 1\nrun 2\n"
     assert undone(session) == ["Restored .results/runs.", "Deleted a.py, which this session had created."]
+    assert "with /undo or /redo: a.py. What" in session.undo_stack.news()
     assert (work / ".results/runs").read_text() == "run 1\n"
     assert undone(session) == ["Deleted .results/.gitignore, .results/runs, which this session had created."]
     session.undo_stack.redo()
