@@ -88,7 +88,7 @@ def test_an_answer_about_a_host_is_listed_as_a_rule_and_a_saved_one_can_be_remov
         t.until("? keys")
         t.send("go\r", until="Let curl reach b.example?")
         t.send(key, until="One.")
-        t.send("/permissions\r", until="allow  network(b.example)  (session)")
+        t.send("/permissions\r", until=f"allow  network(b.example)  ({'your answers' if saved else 'session'})")
         assert "\n".join(t.history()).count("Saved for this project: network(b.example)") == saved
         if saved:
             t.send("/permissions remove network(b.example)\r", until="Removed network(b.example).")
