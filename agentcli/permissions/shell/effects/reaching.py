@@ -74,6 +74,7 @@ def _reaches(run: Run, workspace: Workspace) -> str:
     if name not in _READ_ARGUMENTS and name not in _OUTPUTS and not only_reads(name, arguments):
         for option, value in itertools.pairwise((*arguments, "")):
             given = value if _OUTPUT.fullmatch(option) else option.partition("=")[2] if _OUTPUT.match(option) else ""
+            given = option[2:] if option.startswith("-o/") else given
             if given.startswith(("/", "~", "..")) and (why := _lost(name, given, run.folders, workspace, follows=True)):
                 return why
     known = name.startswith("-") or name in LISTING or name in _READ_ARGUMENTS or name in _JUDGED_BY_TARGET
@@ -88,23 +89,23 @@ def _reaches(run: Run, workspace: Workspace) -> str:
 
 
 def _through_links(runs: Sequence[Run], workspace: Workspace) -> list[Run]:
-    """Return the commands of a line, with what they name through its own symbolic links out of the workspace."""
+    """Return the commands of a line, with what they name through its own links out of the workspace."""
     links: dict[Path, str] = {}
     found: list[Run] = []
     for run in runs:
         if links and os.path.basename("".join(run.words[:1])) != "ln":
+            run = replace(run, folders=tuple(Path(_led(folder, links) or folder) for folder in run.folders))
             through = partial(_through, links=links, run=run, workspace=workspace)
             words = (*run.words[:1], *map(through, run.words[1:]))
-            folders = tuple(Path(_led(folder, links) or folder) for folder in run.folders)
-            run = replace(run, words=words, writes=tuple(map(through, run.writes)), folders=folders)
+            run = replace(run, words=words, writes=tuple(map(through, run.writes)))
         found.append(run)
-        links |= _links_made(run, workspace)
+        links |= _links_made(run, links, workspace)
     return found
 
 
-def _links_made(run: Run, workspace: Workspace) -> dict[Path, str]:
-    """Return the symbolic links that an `ln` makes, with their targets outside the workspace."""
-    if run.words[:1] != ("ln",) or not any(re.match(r"-[a-zA-Z]*s|--symbolic", word) for word in run.words):
+def _links_made(run: Run, links: Mapping[Path, str], workspace: Workspace) -> dict[Path, str]:
+    """Return the links that an `ln` makes, with their targets outside the workspace."""
+    if run.words[:1] != ("ln",):
         return {}
     operands, tops = _operands(run.words[1:], _VALUED["ln"].split())
     ends = tops or (operands[-1:] if len(operands) > 1 else ["."])
@@ -114,6 +115,7 @@ def _links_made(run: Run, workspace: Workspace) -> dict[Path, str]:
         there = placed(end, folder, workspace)
         for link in (there, there / os.path.basename(target.rstrip("/"))):
             real = placed(target, link.parent, workspace)
+            real = Path(_led(real, links) or real)
             if not _is_ours(real, workspace, follows=True, below=False):
                 made[link] = str(real)
     return made

@@ -40,8 +40,7 @@ def listed(words: Sequence[str], fed: Values | None, folders: Sequence[Path], wo
         return counted
     match name:
         case "echo":
-            said = tuple(itertools.dropwhile(re.compile("-[neE]+").fullmatch, arguments))
-            return tuple(_ESCAPE.sub(_unescaped, word) for word in said) if said != tuple(arguments) else said
+            return _echoed(arguments)
         case "printf":
             return _printed(arguments[1:] if arguments[:1] == ["--"] else arguments)
         case "ls":
@@ -107,44 +106,71 @@ def _places(words: Sequence[str]) -> Iterator[str]:
     yield "{}"
 
 
+def _echoed(arguments: Sequence[str]) -> Values | None:
+    """Return the words that `echo` prints, or None if they are not certain."""
+    words = tuple(itertools.dropwhile(re.compile("-[neE]+").fullmatch, arguments))
+    options = "".join(arguments[: len(arguments) - len(words)])
+    if "e" not in options:
+        return words
+    said = tuple(map(_said, words))
+    return None if None in said else tuple(map(str, said))
+
+
 def _printed(arguments: Sequence[str]) -> Values | None:
-    """Return the words or lines that `printf` prints, or None if a format changes them."""
+    """Return the words or lines that `printf` prints, or None if they are not certain."""
     form, values = "".join(arguments[:1]), tuple(arguments[1:])
     if form in _PRINTED:
         return values
     if form == "-v":
         return ()
-    if re.search(_OTHER_PLACE, form) or (UNKNOWN in form and "%" in form):
-        return None
-    places = len(_PLACE.findall(form))
+    if not set("%\\") & set(form):
+        return (form,)
+    places = sum(found["kind"] is not None for found in _TOKEN.finditer(form))
     starts = range(0, len(values) or 1, places or len(values) or 1)
     texts = [_formatted(form, values[start : start + places]) for start in starts[: MOST + 1]]
-    if len(texts) > MOST or None in texts:
+    if len(texts) > MOST or None in texts or UNKNOWN in form:
         return None
     return tuple(filter(None, "".join(map(str, texts)).split("\n")))
 
 
 def _formatted(form: str, values: Sequence[str]) -> str | None:
-    """Return a format of `printf` with its values, a missing one empty; None for a number that it computes."""
-    kinds = [found[0][1] for found in _PLACE.finditer(form)]
-    if any(kind == "d" and not value.isdecimal() for kind, value in zip(kinds, values, strict=False)):
+    """Return a format of `printf` with its values, a missing one empty; None if the text is not certain."""
+    left, pieces, end = iter(values), list[str | None](), 0
+    for found in _TOKEN.finditer(form):
+        pieces.append(form[end : found.start()])
+        kind, end = found["kind"], found.end()
+        value = next(left, "0" if kind == "d" else "") if kind else ""
+        pieces.append("%" if found[0] == "%%" else _value(kind, value) if kind else _unescaped(found))
+    pieces.append(form[end:])
+    certain = all(piece is not None and not set("\0") & set(piece) for piece in pieces)
+    return "".join(map(str, pieces)) if certain and not set("%\\") & set("".join(map(str, pieces[::2]))) else None
+
+
+def _value(kind: str, value: str) -> str | None:
+    """Return what `printf` prints for a value; None if that is not certain."""
+    if kind == "d":
+        return value if re.fullmatch(r"0|[1-9]\d{0,17}", value) else None
+    if kind == "q" and (not value or "\n" in value):
         return None
-    left = iter(
-        _ESCAPE.sub(_unescaped, value) if kind == "b" else value for kind, value in zip(kinds, values, strict=False)
-    )
-    text = _PLACE.sub(lambda _: next(left, ""), _ESCAPE.sub(_unescaped, form))
-    return text.replace("%%", "%")
+    return _said(value) if kind == "b" else value
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    octal, hexadecimal, letter = found.groups()
-    return chr(int(octal, 8) if octal else int(hexadecimal, 16)) if not letter else _LETTERS.get(letter, found[0])
+def _said(text: str) -> str | None:
+    """Return a text with its escapes replaced as by `echo -e`; None if one is not among the usual ones."""
+    plain = _ESCAPE.sub("", text)
+    return None if "\\" in plain else _ESCAPE.sub(lambda found: str(_unescaped(found)), text)
 
 
-_PLACE = re.compile(r"(?<!%)%[sbqd]")
-_OTHER_PLACE = r"(?<!%)%(?![sbqd%])"
-_ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|(.))", re.DOTALL)
-_LETTERS = {"n": "\n", "t": "\t", "\\": "\\", '"': '"', "'": "'"}
+def _unescaped(found: re.Match[str]) -> str | None:
+    if found["letter"]:
+        return {"n": "\n", "t": "\t"}.get(found["letter"], found["letter"])
+    number = int(found["octal"], 8) if found["octal"] else int(found["hex"], 16)
+    return chr(number) if number < 128 else None
+
+
+_HEX = r"x(?P<hex>[0-7][0-9a-fA-F])"
+_TOKEN = re.compile(rf"%%|%(?P<kind>[sbqd])|\\(?:(?P<octal>[01][0-7]{{2}}|0(?![0-7]))|{_HEX}|(?P<letter>[nt\\\"'?]))")
+_ESCAPE = re.compile(rf"\\(?:0(?P<octal>[01][0-7]{{2}})|{_HEX}|(?P<letter>[nt\\]))")
 
 
 def _made(arguments: Sequence[str]) -> Values:

@@ -37,7 +37,17 @@ def told(command: str, *fed: str) -> list[str] | None:
         ("printf '%s ' a", ["a"]),
         ("printf %d a", None),
         ("printf x%s a", ["xa"]),
-        ("printf '%s=%q%%\\n' a 1 b", ["a=1%", "b=%"]),
+        ("printf '%s=%q%%\\n' a 1 b 2", ["a=1%", "b=2%"]),
+        ("printf '%%%s\\x25s' a", ["%a%s"]),
+        ("printf 'a%s\\n'", ["a"]),
+        ("printf '%b' 'a\\nb'", ["a", "b"]),
+        *(
+            (f"printf {form}", None)
+            for form in ("'%q'", "%d a", "%d 007", "'%b' 'a\\c'", "'a\\c'", "'\\u0041'", "'\\e'", "'%1$s' a", "'a%'")
+        ),
+        ("echo -e 'a\\tb' -n", ["a\tb", "-n"]),
+        ("echo -e 'a\\cb'", None),
+        ("echo find -delete", ["find", "-delete"]),
         ("printf %5s a", None),
         ("ls", [".", "./…"]),
         ("ls -la", [".", "./…"]),
