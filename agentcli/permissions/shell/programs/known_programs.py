@@ -98,6 +98,9 @@ MARKS = {
 SHELLS = word_set("bash sh zsh dash ksh ash fish busybox")
 """Programs that read shell text."""
 
+OTHER_INPUT = word_set("xargs parallel find fd fdfind ssh tmux trap alias complete mapfile readarray bind")
+"""Wrappers whose commands do not read the wrapper's standard input."""
+
 MOVES = ("cd", "pushd", "popd", "chdir")
 """Commands that move to another folder."""
 

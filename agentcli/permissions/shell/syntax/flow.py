@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.paths import Workspace
-from agentcli.permissions.shell.programs.known_programs import MOVES, SHELLS, WRAPPERS, is_interpreter, word_set
+from agentcli.permissions.shell.programs.known_programs import (
+    MOVES,
+    OTHER_INPUT,
+    SHELLS,
+    WRAPPERS,
+    is_interpreter,
+    word_set,
+)
 from agentcli.permissions.shell.programs.listing import listed
 from agentcli.permissions.shell.syntax.here_texts import scripts_in
 from agentcli.permissions.shell.syntax.inner_commands import Script, started_by
@@ -429,10 +436,13 @@ class _Follower:
             for word in words[1:]:
                 self.text(word.partition("=")[2], state, depth - 1)
             return state
+        before = len(self.runs)
         self._start(words, state, own, depth)
-        if name in SHELLS and state.fed and len(words) == 1 + sum(word.startswith("-") for word in words[1:]):
-            for joint in ("\n", " ")[: len(state.fed)]:
-                self.text(joint.join(state.fed), state, depth - 1)
+        started = [run.words for run in self.runs[before:] if run.behind == (name,) and not run.within]
+        for line in (words, *(started if name not in OTHER_INPUT else ())):
+            if state.fed and os.path.basename(line[0]) in SHELLS and all(word.startswith("-") for word in line[1:]):
+                for joint in ("\n", " ")[: len(state.fed)]:
+                    self.text(joint.join(state.fed), state, depth - 1)
         return with_unknown_variables(state) if name in ("source", ".") else state
 
     def _call(self, name: str, arguments: Sequence[str], state: State, depth: int) -> State:

@@ -16,6 +16,7 @@ from agentcli.permissions.shell.programs.known_programs import (
     EVALUATING,
     MARKS,
     OPERANDS,
+    OTHER_INPUT,
     RUNNING,
     SHELLS,
     WRAPPERS,
@@ -588,11 +589,17 @@ def _starts_known(name: str, part: Part) -> bool:
 
 
 def _reads_script(part: Part) -> bool:
-    """Return True if a shell reads its commands from standard input."""
-    if not part.words:
+    """Return True if a shell, maybe behind wrappers, reads its commands from standard input."""
+    line = part.texts
+    if not line or not line[0]:
         return False
-    operands = [word.text for word in part.words[1:] if not word.text.startswith("-") or word.text in ("-", "-s", "-c")]
-    return os.path.basename(part.words[0].text) in SHELLS and (not operands or operands[0] in ("-", "-s", "/dev/stdin"))
+    inner = _wrapped(line) if os.path.basename(line[0]) not in OTHER_INPUT else ()
+    return any(map(_is_script_reader, (line, *inner)))
+
+
+def _is_script_reader(line: Sequence[str]) -> bool:
+    operands = [word for word in line[1:] if not word.startswith("-") or word in ("-", "-s", "-c")]
+    return os.path.basename(line[0]) in SHELLS and (not operands or operands[0] in ("-", "-s", "/dev/stdin"))
 
 
 def _has_alias(part: Part) -> bool:

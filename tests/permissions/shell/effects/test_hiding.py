@@ -52,6 +52,13 @@ def test_what_is_another_command_is_not_asked_about(workspace: Workspace) -> Non
         "parallel git ::: push",
         "x='push origin'; git $x",
         "make -f - <<< 'a: ; git push'",
+        *(
+            f"echo git push | {shell}"
+            for shell in ("env bash", "timeout 3 sh", "nohup bash -e", "env -i A=1 /bin/sh", "busybox sh", "exec bash")
+        ),
+        "printf 'git %s' push | timeout 3 bash",
+        "PS4='$(git push)' bash -xc true",
+        "printf -v c 'git %s' push; $c",
     ],
 )
 def test_what_can_be_followed_to_the_denied_command_is_denied(workspace: Workspace, command: str) -> None:
