@@ -11,7 +11,7 @@ from pathlib import PurePath
 from agentcli.agent.claim_words import Kind
 from agentcli.permissions.shell.programs.known_programs import is_interpreter
 
-_SHOWS = frozenset(
+_READS = frozenset(
     [
         "cat",
         "less",
@@ -37,13 +37,10 @@ _SHOWS = frozenset(
         "pwd",
         "which",
         "type",
-        "[",
         "export",
         "source",
         ".",
         "sleep",
-        "jq",
-        "diff",
         "rm",
         "cp",
         "mv",
@@ -53,9 +50,6 @@ _SHOWS = frozenset(
         "kill",
         "pkill",
         "ps",
-        "curl",
-        "wget",
-        "open",
         "gh",
         "tee",
         "tr",
@@ -64,7 +58,6 @@ _SHOWS = frozenset(
         ":",
         "set",
         "unset",
-        "xargs",
         "tar",
         "zip",
         "unzip",
@@ -78,13 +71,30 @@ _SHOWS = frozenset(
         "date",
         "read",
         "git",
-        "kubectl",
         "popd",
         "pushd",
-        "test",
         "return",
         "exit",
         "wait",
+        "fi",
+        "done",
+        "esac",
+        "for",
+        "case",
+    ]
+)
+"""Programs that show, copy or move files: what they print tells nothing of how code behaves."""
+_SHOWS = _READS | frozenset(
+    [
+        "[",
+        "xargs",
+        "jq",
+        "diff",
+        "curl",
+        "wget",
+        "open",
+        "kubectl",
+        "test",
         "lsof",
         "ssh-add",
         "az",
@@ -97,11 +107,6 @@ _SHOWS = frozenset(
         "apt-get",
         "pip",
         "pip3",
-        "fi",
-        "done",
-        "esac",
-        "for",
-        "case",
     ]
 )
 _TEST = r"(?:unit-?)?tests?|specs?|pytest|py\.test|tox|nox|unittest|jest|vitest|mocha|ava|karma|cypress|playwright|rspec|minitest|phpunit|pest|paratest|ctest|nextest|gotestsum|bats|behave|e2e|integration|junit|prove|busted|t"
@@ -374,6 +379,25 @@ def _named(word: str) -> frozenset[Kind]:
     if re.search(r"[a-z]Tests?$|^test[A-Z]|^check[A-Z]|^test_", word):
         found.add("tests")
     return frozenset(found)
+
+
+_FORMATTERS = re.compile(r"\w*fmt|format|prettier|black|isort")
+_SEARCHES = frozenset(["grep", "egrep", "rg", "ag", "diff"])
+"""Programs that end with 1 if they find nothing."""
+
+
+def only_reads(words: Sequence[str]) -> bool:
+    """Return True for a command that runs nothing of what was made: it reads files, asks for help, or formats."""
+    program = PurePath(words[0]).name if words else ""
+    formats = any(map(_FORMATTERS.fullmatch, words)) and "--check" not in words and not only_shows(words)
+    reads = only_shows(words) and program in _READS and not asks_ci(words)
+    helps = not {"--help", "--version"}.isdisjoint(words) or words[-1:] in (["-h"], ["-V"])
+    return not words or reads or formats or helps
+
+
+def searches(words: Sequence[str]) -> bool:
+    """Return True for a command that fails if it finds nothing."""
+    return bool(words) and PurePath(words[0]).name in _SEARCHES
 
 
 def only_shows(words: Sequence[str]) -> bool:

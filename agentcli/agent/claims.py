@@ -29,7 +29,7 @@ _MARKED = rf"(?i)(?:^\W*|[|·,✅✓✔] ?){_RUN}[\W\d]{{0,9}}{_MARK}|`[^`\n]*\b
 _NO_FAILURES = r"(?i)\b(?:0|no|zero|nothing|without(?: any)?|none of (?:the|these|them)?) ?(?:new )*(tests? )*fail(?:ed|s|ures?|ing)?\b"
 _NOTHING_FAILED = r"\b(?:nothing|none)\b(?: [\w'’]+){0,3}? [\w-]*(?:broken?|breaks|fail\w*)\b"
 _BEFORE = r"(?i:\b(?:pre-?existing|existing(?=(?: \S+){0,5} (?:fail|error|warning|issue|conflict))|unrelated|already (?:fail\w*|broken|red|there|present)|baseline|before (?:my|this|these|the) change\w*)\b)"
-_FAILS = r"(?i:\b(?:fails|still fail|(?<!\bthe )(?<!\bwere )(?<!\bwas )(?<!\bbeen )failing)\b)"
+_FAILS = r"(?i:\b(?:fails|still fail|(?:remaining|only) (?:[\w`-]+ ){0,3}(?:failures?|red)|(?<!\bthe )(?<!\bwere )(?<!\bwas )(?<!\bbeen )failing)\b)"
 """A failure at the time of the message."""
 _FAILURES = r"(?i)\b(?:fail\w*|errors?|warnings?|issues?|conflicts?)\b"
 _OTHERS = r"\([^()]*\b(?:pre-?existing|existing|unrelated|already|known|before)\b[^()]*\)"
@@ -56,6 +56,7 @@ _NUMBER = r"(?<![\w.,#/$~^:-])(\d{1,3}(?:,\d{3})+|\d+)(\s*/\s*\1)?(?![A-Za-z\d_/
 _FIGURE_SPAN = r"`(\d[\d/,.]*)`"
 _QUOTE = r"^[^\S\n]*>[^\n]*$"
 _ASIDES = (
+    r"\b(?i:for|in|during|from|to) (?:(?!and\b)[\w-]+ ){0,2}builds\b|"
     r" \((?i:with|via|using|to) [^()]*\)"
     r"|\b(?i:diff|tree|worktree|checkout|branch|repo|status)\b(?: (?:is|are|was|stays?|remains?|now|also|still))* clean\b"
     r"|(?:^|,)[^,;()]*\b\d+ pre-?existing (?:\w+ ){0,2}(?:issues|errors|warnings|failures)\b[^,;()]*"
@@ -73,6 +74,8 @@ _BY_RUN = rf"\b(?:re-?|double-)?(?:confirm|check)ed\b(?=[^`]{{0,80}}? (?:with|vi
 _WITH = r" (?i:with|via|using|by running)\b"
 _SERVER = r"CI|GitHub|PR|(?i:pipeline|workflow|job|checks|pull request)"
 """Words, at least one of which is in every claim about CI."""
+_PASSED = r"(?i)\b(?:both|all|each)(?: (?!the\b)[\w`/.-]+){0,4} pass(?:es|ed)?(?=\W*$|[.,;:!)—]|\s\()|(?<![\w`/.-])(?!(?:two|three|few|more|is|are|was|were|be|been|being|of|the|these|all)\b)[\w`)/.-]+ (?:passes|passed)(?=[^\w`]*(?:$|[.!;:]))"
+"""Success of something without a name among the subjects."""
 _ALONE = (
     (r"(?i)warnings", _NO_WARNINGS),
     (r"(?i)check", _ONE_CHECK),
@@ -96,7 +99,7 @@ def claims(text: str, *, named: bool = True) -> frozenset[Kind]:
         if not named and _checkers().search(clause):
             continue
         said = set(_claimed(clause, runs, spoken))
-        found |= said or (before if _is_about_all(clause) else set()) or _of_green(clause)
+        found |= said or (before if _is_about_all(clause) else set()) or _of_green(clause) or _of_anything(clause)
         found |= _of_ci(clause)
     return frozenset(found)
 
@@ -158,8 +161,8 @@ def admitted(text: str) -> frozenset[Kind]:
         if re.search(_BEFORE, clause) and (failures := re.findall(_FAILURES, clause)):
             kinds = kinds if any(not word.lower().startswith("warning") for word in failures) else frozenset({"lint"})
             found |= kinds | {"checks"} if kinds else {"tests", "build", "lint", "checks"}
-        elif re.search(_FAILS, clause) and not any(one.search(clause) for one in (parts.success, *parts.later)):
-            found |= kinds | {"checks"}
+        elif re.search(_FAILS, clause) and not any(one.search(clause) for one in (parts.success, parts.later[0])):
+            found |= kinds | {"checks", "ci"}
     return frozenset(found)
 
 
@@ -250,6 +253,14 @@ def _of_green(clause: str) -> frozenset[Kind]:
     """Return the kind of checks without a name if all is green, or of any run if all is clean."""
     about_all = re.match(_ALL_GREEN, clause)
     return frozenset({"checks" if about_all[1] else "verified"}) if about_all else frozenset()
+
+
+def _of_anything(clause: str) -> frozenset[Kind]:
+    """Return the kind of any run if something without a name among the subjects passed."""
+    words, english = re.sub(_LIST_MARKS, "", clause), _patterns("English")
+    if not _searched(r"(?i)pass", _PASSED, words) or english.open.search(re.sub(_SETTLED, "", words)):
+        return frozenset()
+    return frozenset({"verified"}) if re.search(_PASSED, _before(english.later, words)) else frozenset()
 
 
 def _of_ci(clause: str) -> frozenset[Kind]:

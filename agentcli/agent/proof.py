@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
 from pathlib import PurePath
 from typing import TypeVar
 
@@ -20,8 +21,10 @@ from agentcli.agent.check_commands import (
     kinds_of,
     language_of,
     language_read_by,
+    only_reads,
     only_shows,
     programs_of_others,
+    searches,
     task,
 )
 from agentcli.agent.claim_words import Kind
@@ -53,7 +56,7 @@ class Step:
     told: bool = False
     """A report of somebody else: a subagent, or the person."""
     ran: bool = True
-    """False for a call that was refused or never ended."""
+    """False for a call that was refused, an edit that failed, or a run that never ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +84,18 @@ class Ledger:
     """The file of that edit."""
     touched: str
     """The file edited after every run, though no check reads it; such as a setting, but no text."""
+    unrun: str
+    """The code edited after everything that ran."""
+    looked: bool
+    """True if a file was read since, or what Git shows."""
     ran: bool
-    """True if anything was run since and did not fail, or was examined."""
+    """True if anything else was run since and did not fail."""
     failed: str
     """The first command that failed since; empty if none did."""
     tests: int | None = None
     """Tests that the runs count at most, with skipped ones; None if any of the successful ones shows no number."""
-    passed: frozenset[str] = frozenset()
-    """The commands of checks that did not fail."""
+    runs: Mapping[str, bool | None] = field(default_factory=dict)
+    """The commands, with the result of their last run; None if unknown."""
 
 
 def ledger(steps: Iterable[Step]) -> Ledger:
@@ -96,26 +103,29 @@ def ledger(steps: Iterable[Step]) -> Ledger:
     proofs: dict[Kind, Proof] = {}
     checkers: dict[str, Proof] = {}
     counted: dict[str, int | None] = {}
-    passed = set[str]()
-    edited, touched, ran, failed = "", "", False, ""
-    steps = _lasting(list(steps))
+    runs: dict[str, bool | None] = {}
+    edited, touched, unrun, looked, ran, failed = "", "", "", False, False, ""
+    steps = _lasting([step for step in steps if step.ran or not step.edited])
     documents = _documents([step.edited for step in steps if step.edited])
     for step in steps[_begin(steps, documents) :]:
         if step.edited and _matters(step.edited) and not _is_document(step.edited, documents):
-            edited, ran, failed = step.edited, ran and step.comments_only, ""
+            edited, looked, ran, failed = step.edited, looked and step.comments_only, ran and step.comments_only, ""
+            unrun = unrun if step.comments_only or _is_data(step.edited) else step.edited
             proofs, checkers = dict(_kept(proofs, step)), dict(_kept(checkers, step))
             counted = counted if "tests" in proofs else {}
-            passed = passed if proofs else set()
+            runs = runs if proofs or step.comments_only else {}
             continue
-        if step.edited and step.ran and not _TEXT.search(step.edited):
+        if step.edited and not _TEXT.search(step.edited):
             touched = step.edited
         if not step.ran:
             continue
         if not step.edited and _reports(step):
-            if step.exit and not shows(step.command):
+            if _failed(step):
                 failed = failed or step.command
+            elif _only_reads(step):
+                looked, touched = True, ""
             else:
-                ran, touched = True, ""
+                ran, touched, unrun = True, "", ""
         if step.told:
             told = _told(step.output)
             proofs |= told
@@ -123,9 +133,8 @@ def ledger(steps: Iterable[Step]) -> Ledger:
             continue
         for part in _parts(step):
             if part.edits:
-                edited, proofs, checkers, counted, passed = part.edits, {}, {}, {}, set()
-            if part.passed is not False:
-                passed.add(part.text)
+                edited, proofs, checkers, counted, runs = part.edits, {}, {}, {}, {}
+            runs[part.text] = part.passed
             if "tests" in part.kinds and (part.tests is not None or (part.passed and part.text not in counted)):
                 counted[part.text] = part.tests
             for kind in part.kinds:
@@ -140,7 +149,7 @@ def ledger(steps: Iterable[Step]) -> Ledger:
                     checkers |= dict.fromkeys(names, proof)
     known = [number for number in counted.values() if number is not None]
     tests = (sum(known) or None) if len(known) == len(counted) else None
-    return Ledger(proofs, checkers, edited, touched, ran, failed, tests, frozenset(passed))
+    return Ledger(proofs, checkers, edited, touched, unrun, looked, ran, failed, tests, runs)
 
 
 def examines(command: str) -> bool:
@@ -173,6 +182,22 @@ def _examines(words: Sequence[str]) -> bool:
         return reads_forge(words) or awaits_ci(words)
     shows = only_shows(words) and program != "git"
     return shows or bool(kinds_of(words)) or program in PACKAGE_MANAGERS or is_interpreter(program)
+
+
+def _only_reads(step: Step) -> bool:
+    return bool(step.command) and step.command != PERSON and all(only_reads(words) for words, _ in _lines_of(step))
+
+
+def _failed(step: Step) -> bool:
+    """Return True for a command that failed, also if a pipe hides it."""
+    found = [words for words, _ in _lines_of(step)]
+    piped = zip(found[-len(step.parts) :], step.parts, strict=False) if len(step.parts) > 1 else ()
+    hidden = any(code not in (0, PIPE_CLOSED) and not only_reads(words) for words, code in piped)
+    return hidden or (bool(step.exit) and not (step.exit == 1 and found and searches(found[-1])))
+
+
+def _lines_of(step: Step) -> Iterator[tuple[list[str], str]]:
+    return _commands(_HERE.sub(r" \3", step.command))
 
 
 def _reports(step: Step) -> bool:
@@ -209,6 +234,11 @@ _DATA = frozenset([".yaml", ".yml", ".json", ".toml"])
 
 def _matters(path: str) -> bool:
     return not _UNTESTED.search(path) and not path.startswith(("/tmp/", "/private/tmp/", "/var/folders/"))
+
+
+def _is_data(path: str) -> bool:
+    """Return True for a file that nothing runs, such as settings."""
+    return PurePath(path).suffix in ("", ".ini", ".cfg", ".conf", *_DATA)
 
 
 def _documents(paths: Sequence[str]) -> frozenset[PurePath]:
@@ -294,11 +324,13 @@ def _parts(step: Step) -> Iterator[_Part]:
         edits = "" if away else _edits(words, after)
         edits = "" if edits and _removes(step.command, edits) else edits
         kinds = EVERY if _by_hook(words, step.output) else kinds_of(words)
+        exit = step.exit if whole and _is_true(found, at, strict) else None
+        if len(step.parts) > 1 and at >= last_pipe:
+            exit = step.parts[at - last_pipe] if step.parts[at - last_pipe] != PIPE_CLOSED else exit
         if not kinds:
-            if edits:
-                yield _Part((), frozenset(), None, edits)
+            yield _Part(words, kinds, None if exit is None else exit == 0, edits)
             continue
-        output = "\n".join(row for row in shown[at].split("\n") if _missing(row) in ("", words[0]))
+        output = "\n".join(row for row in shown[at].split("\n") if not _of_another(row, words, found))
         summary = _summary(output)
         if asks_ci(words):
             awaited = awaits_ci(words)
@@ -308,9 +340,6 @@ def _parts(step: Step) -> Iterator[_Part]:
             passed = _verdict(step.exit if awaited and _is_true(found, at, strict) else None, summary, output)
             yield _Part(words, kinds, passed)
             continue
-        exit = step.exit if whole and _is_true(found, at, strict) else None
-        if len(step.parts) > 1 and at >= last_pipe:
-            exit = step.parts[at - last_pipe] if step.parts[at - last_pipe] != PIPE_CLOSED else exit
         # If a chain of && succeeded, all its parts did; a failure may be another part's.
         if exit and any(joint == "&&" for _, joint in found[at:]) and summary is not None:
             exit = None
@@ -332,6 +361,8 @@ def _parts(step: Step) -> Iterator[_Part]:
 _CI_FAILED = r"\b(?:fail\w*|error|timed_out|cancelled|action_required)\b|^X |✗"
 _CI_RUNS = r"\b(?:pending|in_progress|queued|waiting|requested|expected)\b"
 _CI_PASSED = r"\b(?:success\w*|pass(?:ed|ing)?|succeeded)\b|✓"
+_PROSE = re.compile(r'"(?:body|title|description|message)": *"(?:[^"\\]|\\.)*"')
+"""What people wrote, in JSON."""
 _CI_NONE = re.compile(r"(?i)\b0 [a-z]+\b")
 
 
@@ -340,6 +371,7 @@ def _result_of_ci(output: str, newest_first: bool) -> bool | None:
 
     The last row of a check in a table counts: who waits prints the table again.
     """
+    output = _PROSE.sub("", output)
     rows = dict(row.split("\t", 1) for row in output.splitlines() if "\t" in row)
     text = _CI_NONE.sub("", "\n".join(rows.values() if rows and not newest_first else [output]))
     found = {
@@ -428,10 +460,14 @@ def _verdict(exit: int | None, summary: bool | None, output: str) -> bool | None
     return False if _COULD_NOT.search(output) else None if _TROUBLE.search(output) else True
 
 
-def _missing(row: str) -> str:
-    """Return the program that a line of the shell says is not installed, or an empty text."""
-    found = re.fullmatch(r".*: (\S+): (?:command )?not found", row) if row.endswith("not found") else None
-    return found[1] if found else ""
+def _of_another(row: str, words: Sequence[str], found: Iterable[tuple[Sequence[str], str]]) -> bool:
+    """Return True for a line that says that another command's program is missing, or that another's script failed."""
+    missing = re.fullmatch(r".*: (\S+): (?:command )?not found", row) if row.endswith("not found") else None
+    script = re.match(_SCRIPT_FAILED, row)
+    others = (other for other, _ in found)
+    return (missing is not None and missing[1] != words[0]) or (
+        script is not None and script[1] not in words and any(script[1] in other for other in others)
+    )
 
 
 def _commands(text: str) -> Iterator[tuple[list[str], str]]:
@@ -522,8 +558,9 @@ def _edits(words: Sequence[str], after: str) -> str:
 
 _TEST_SUMMARY = re.compile(
     r"(?im)^test result: (?:ok|FAILED)|^(?:ok|FAIL)\s+\S+\s+[\d.(]|\b(\d[\d,]*) (?:tests? )?(?:passed|passing)\b|^\s*(\d+) pass\b|^Ran (\d+) tests?|^# pass (\d+)|"
-    r"\b(\d+) (?:examples?|runs|tests), .*\b\d+ failures?|Tests run: (\d+)|^OK \((\d+) tests?|All tests passed|\bpass(?:ed)?:?\s+(\d+)\b|^PASS$|^PASS\s|\bBUILD SUCCESS|\b100% tests passed"
+    r"\b(\d+) (?:examples?|runs|tests), .*\b\d+ failures?|Tests run: (\d+)|^OK \((\d+) tests?|All tests passed|\bpass(?:ed)?:?\s+(\d+)\b|^PASS(?:$|[:\s])|\bBUILD SUCCESS|\b100% tests passed"
 )
+_SCRIPT_FAILED = r"error: (?:recipe|script) [\"`']?([^\"`'\s]+)[\"`']? (?:failed|exited)"
 _FAILED = re.compile(
     r"(?m)\b[1-9]\d* (?:tests? |examples? |suites? )?(?:failed|failing|failures?)\b|^\s*[1-9]\d* fail\b|^--- FAIL|^FAIL\b|^FAILED\b|test result: FAILED|^# fail [1-9]|"
     r"Failures: [1-9]|Errors: [1-9]|BUILD FAILED|BUILD FAILURE|Test Suites: \d+ failed|"

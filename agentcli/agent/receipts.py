@@ -98,7 +98,7 @@ class _Steps:
         if traits.edits_files:
             paths = [one or two for one, two in _PATCHED.findall(given)] if traits.patches else [given]
             shown = (_shown_path(path, self._cwd) for path in paths)
-            diff, done = str(about.get("diff", "")), result.status == "success"
+            diff, done = str(about.get("diff", "")), result.status not in ("error", "denied")
             edit = Step(comments_only=changes_only_comments(diff), created="--- /dev/null\n" in diff, ran=done)
             self.steps += (replace(edit, edited=path) for path in shown)
         elif job := str(about.get("job") or ""):
@@ -157,7 +157,11 @@ def judged(text: str, claimed: frozenset[Kind], steps: Sequence[Step]) -> Receip
         return _of_word(claimed, found)
     known, named = admitted(text), checkers_claimed(text)
     at_large = claims(text, named=False) if named else claimed
-    unproven = known and [one for one in commands_claimed(text) if not any(_runs(one, run) for run in found.passed)]
+    unproven = known and [
+        one
+        for one in commands_claimed(text)
+        if not any(_runs(one, run) for run, passed in found.runs.items() if passed is not False)
+    ]
     shown, open_ = list[str](), list[tuple[str, str]]()
     for kind in sorted(claimed - {"verified", "fixed"}):
         proof = found.proofs.get(kind)
@@ -219,7 +223,8 @@ def _of_word(claimed: frozenset[Kind], found: Ledger) -> Receipt:
 
     What fails proves a fix too, such as that of an error's text, and no verification.
     """
-    ran = found.ran or (bool(found.failed) and "verified" not in claimed)
+    looked = found.looked and not ("verified" in claimed and (found.unrun or found.failed))
+    ran = found.ran or looked or (bool(found.failed) and "verified" not in claimed)
     if ran and not found.touched:
         return Receipt(True, "") if found.edited else NO_RECEIPT
     if not (edited := ("" if ran else found.edited) or found.touched):

@@ -15,7 +15,9 @@ REPORTED = re.compile(r"\x02(.*?)\x02")
 """Mark before an item of a list of runs, with the language of the words above it."""
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _ITEM = re.compile(rf"\s*(?:(?:[-*+•|]|\d+[.)])[\s|]|{SPAN}|$)")
-_NAMED = rf"(?i)[\s*+•|.)\[\]x✅✓✔☑\d-]*(?:(?:re-?)?(?:ran )?{SPAN}|[\d,]+ \w|(?:[\w/-]+ ){{0,3}}(?:%s))"
+_NAMED = (
+    rf"(?i)[\s*+•|.)\[\]x✅✓✔☑\d-]*(?:(?:[\w./-]+:\**\s+)?(?:(?:re-?)?ran )?{SPAN}|[\d,]+ \w|(?:[\w/-]+ ){{0,3}}(?:%s))"
+)
 _MARKS = "\\s>*#_•|+-"
 _HEAD = re.compile(rf"(?:\s*\d+[.)])?[{_MARKS}]*((?:[\w'’ ,-]|{SPAN})+?)(?:\*\*|__)?(?::(?:\*\*|__)?(.*)| *$)")
 _HEADING = re.compile(r"\s*(?:#|\*\*|__)")
@@ -85,10 +87,11 @@ def _kinds(command: str) -> Iterator[Kind]:
             words.pop(0)
         if not words or (len(words) == 1 and _is_no_program(words[0])):
             continue
-        found = named_kinds(words)
+        found = named_kinds(words if len(words) > 1 else [f"./{words[0]}"])
         yield from found - {"lint"} if "build" in found else found
 
 
 def _is_no_program(word: str) -> bool:
-    """Return True for the path of a file, or a name in a program."""
-    return bool(re.search(r"[/:_]", word) or PurePath(word).suffix)
+    """Return True for the path of a file, or a name in a program; `lint:fix` is a script."""
+    script = re.fullmatch(r"[a-z-]+(?::[a-z-]+)+", word)
+    return not script and bool(re.search(r"[/:_]", word) or PurePath(word).suffix)

@@ -160,6 +160,29 @@ RED = Step("pytest -q", 1, "1 failed, 13 passed in 0.1s")
         ("Verified with `bun start`.", [EDIT, Step("bun start", 1)], False, "! Says that it was verified; what ran since src/cart.py changed (bun start) failed: ask for proof"),
         ("Verified with `bun start`.", [EDIT, Step("bun start", 1), Step("bun start", None, "Listening")], True, ""),
         ("Fixed.", [EDIT, Step("bun start --port x", 2, "--port is no number")], True, ""),
+        ("Verified.", [EDIT, Step("git diff --stat", 0), Step("ls src", 0)], False, "! Says that it was verified; nothing ran since src/cart.py changed: ask for proof"),
+        ("Verified.", [EDIT, Step("gofmt -l cart.go && git status --short", 0)], False, "! Says that it was verified; nothing ran since src/cart.py changed: ask for proof"),
+        ("Verified.", [EDIT, Step("shop --help", 0)], False, "! Says that it was verified; nothing ran since src/cart.py changed: ask for proof"),
+        ("Verified.", [EDIT, Step("python -c 'import cart'", 0), Step("git diff", 0)], True, ""),
+        ("Verified.", [EDIT, Step("curl -s localhost:8080", 0)], True, ""),
+        ("Verified.", [EDIT, Step("gofmt --check cart.go", 0)], True, ""),
+        ("Verified.", [EDIT, Step("curl -s localhost:8080", 7)], False, "! Says that it was verified; what ran since src/cart.py changed (curl -s localhost:8080) failed: ask for proof"),
+        ("Verified: nothing else names it.", [Step(edited="app.yaml"), Step("rg -n cart", 1)], True, ""),
+        ("Verified.", [Step(edited="app.yaml"), Step("git check-ignore app.yaml", 1)], False, "! Says that it was verified; what ran since app.yaml changed (git check-ignore app.yaml) failed: ask for proof"),
+        ("Verified.", [Step(edited="app.yaml"), Step("jq . app.json", 5), Step("git diff", 0)], False, "! Says that it was verified; what ran since app.yaml changed (jq . app.json) failed: ask for proof"),
+        ("Verified.", [EDIT, Step("node drive.js 2>&1 | tail -3", 0, "", (1, 0))], False, "! Says that it was verified; what ran since src/cart.py changed (node drive.js 2>&1 | tail -3) failed: ask for proof"),
+        ("Verified.", [EDIT, Step("node drive.js | head -1", 0, "ok", (141, 0))], True, ""),
+        ("Fixed.", [EDIT, Step("git diff", 0)], True, ""),
+        ("All tests pass.", [EDIT, GREEN, Step(edited="src/cart.py", ran=False)], True, "Tests: 14 passed, after the last edit"),
+        ("The parser and the harness both pass.", [EDIT], False, "! Says that it was verified; nothing ran since src/cart.py changed: ask for proof"),
+        ("Verification passed:\n- shop: `format:check`, `test`", [EDIT, Step("prettier --check .", 0)], False, "! Says the tests pass; none ran since src/cart.py changed: ask for a run"),
+        ("1290 tests ✓ | lint ✓", [EDIT, Step("bun run test 2>&1 | tail -5 && bun run lint 2>&1 | tail -3", 0, " 1290 pass\n 0 fail\n\nerror: script \"lint\" exited with code 1"), Step("bun run lint", 0)], True, "Lint: passed, after the last edit · Tests: 1290 passed, after the last edit"),
+        ("CI is green.", [EDIT, Step("gh pr view 7 --json comments,statusCheckRollup", 0, '{"comments":[{"body":"All tests \\"passed\\" here"}]}')], False, "! Says CI passes; nothing showed it since src/cart.py changed: ask for a run"),
+        ("The lint job now passes. The remaining `nightly` failure is not this PR's.", [EDIT, Step("gh pr checks 7", 1, "lint\tpass\t9s\nnightly\tfail\t9s")], True, "CI: failed, as the message says, after the last edit"),
+        ("Tests: `sh tests.sh` gives 88/89 pass. The only remaining failure is known.", [EDIT, Step("sh tests.sh", 1, "1 failed, 88 passed")], None, ""),
+        ("Build, lint and the smoke test all pass.", [EDIT, Step("make build lint", 0), Step("sh smoke.sh", 0, "FAIL: it stops"), Step("sh smoke.sh", 0, "PASS: it stops")], True, "Build: passed, after the last edit · Lint: passed, after the last edit · Tests: passed, after the last edit"),
+        ("检查通过。", [EDIT, Step("python cart.py", 0)], True, ""),
+        ("测试通过。", [EDIT, Step("python cart.py", 0)], True, ""),
         ("Fixed.", [DOCS], None, ""),
         ("I changed the cart.", [EDIT], None, ""),
     ],
@@ -305,6 +328,7 @@ def test_a_person_sees_one_line_and_the_model_is_not_reminded(tmp_path: Path) ->
         ["! Says the tests pass; none ran since cart.py changed: ask for a run"],
         [],
     )
+    (tmp_path / "cart.py").unlink()
     end, told, reminders = ending(tmp_path, say("", WRITE), say("", RUN), WRONG, attended=True)
     assert (end.verified, told, reminders) == (True, ["Tests: 14 passed, after the last edit"], [])
 
