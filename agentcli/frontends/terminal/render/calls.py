@@ -46,7 +46,8 @@ def called(piece: Called, width: int, look: Look, markdown: Markdown, whole: boo
         return [*above, head, *_first(_indented(rows), None if whole else most, width, theme)]
     limit = len(rows) if whole else _limit(piece, look)
     first = limit // HEAD_SHARE if result.failed else 0
-    return [*above, head, *_fold([*_indented(rows)], limit, first, width, theme)]
+    wrapped = len(rows) > result.for_people.strip("\n").count("\n") + 1
+    return [*above, head, *_fold([*_indented(rows)], limit, first, width, theme, "rows" if wrapped else "lines")]
 
 
 def _limit(piece: Called, look: Look) -> int:
@@ -138,17 +139,17 @@ def _first(rows: Iterator[str], limit: int | None, width: int, theme: Theme) -> 
     return [*found, *([_left(f"{rest + 1} more", width, theme)] if rest else last)]
 
 
-def _fold(rows: list[str], limit: int, first: int, width: int, theme: Theme) -> list[str]:
+def _fold(rows: list[str], limit: int, first: int, width: int, theme: Theme, unit: str) -> list[str]:
     """Return of a command's output the `first` rows, a count, and the last rows."""
     if len(rows) <= limit + 1:
         return rows
-    left = _left(f"{len(rows) - limit} {'more' if first else 'earlier'}", width, theme)
+    left = _left(f"{len(rows) - limit} {'more' if first else 'earlier'}", width, theme, unit)
     return [*rows[:first], left, *rows[first - limit :]]
 
 
-def _left(rest: str, width: int, theme: Theme) -> str:
-    """Return the line about rows that are left out."""
-    text = f"  … {rest} lines"
+def _left(rest: str, width: int, theme: Theme, unit: str = "lines") -> str:
+    """Return the line about rows that are left out; wrapped lines are counted as `rows`."""
+    text = f"  … {rest} {unit}"
     return theme.paint("dim", clip(f"{text} (Ctrl-O)" if _width(text) + 9 <= width else text, width))
 
 

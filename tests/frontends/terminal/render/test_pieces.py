@@ -51,6 +51,14 @@ def test_long_output_of_a_failed_command_keeps_its_head_and_its_end_with_a_count
     assert [row.strip() for row in rows[1:]] == ["… 27 earlier lines (Ctrl-O)", "line 27", "line 28", "line 29"]
 
 
+def test_wrapped_lines_that_are_left_out_are_counted_as_rows() -> None:
+    result = ToolResult("c", "bash", "success", "\n".join(["word " * 40] * 4), metadata={"exit_code": 0})
+    head, left, *_ = render([Called("$ make", result)], 60, Look(MUTE), markdown)
+    assert head.endswith("exit 0, 4 lines")
+    assert left.startswith("  … ")
+    assert left.endswith(" earlier rows (Ctrl-O)")
+
+
 def test_what_only_the_model_needs_is_not_shown() -> None:
     hint = " Do not try another way to the same end."
     result = ToolResult("c", "bash", "denied", "The user said no to this call." + hint, metadata={FOR_MODEL: hint})
