@@ -78,6 +78,12 @@ class NetworkGate:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._proxy: Proxy | None = None
         self._answers: dict[str, str] = {}
+        """Hosts that were refused, each with the reason."""
+        self._once: dict[str, int] = {}
+        """Hosts that the person has allowed once, each with the number of commands that may still start.
+
+        The next start ends it, as the proxy can't tell commands apart. After a late answer the command may start again.
+        """
         self._asking: dict[str, asyncio.Lock] = {}
         self._asked_for: dict[str, str] = {}
         self._registries: dict[tuple[str, ...], frozenset[str]] = {}
@@ -94,10 +100,11 @@ class NetworkGate:
         return line == self._fetched
 
     def port_for(self, line: str) -> int:
-        """Return the port of the proxy for a command.
+        """Return the port of the proxy for a command that starts now. What was allowed once has ended.
 
         Return 0 if none runs and the command needs none, or if none can run. With a rule for a host, each one needs it.
         """
+        self._once = {host: starts - 1 for host, starts in self._once.items() if starts}
         started = [tuple(each) for part in contents(line)[0] for each in runs(part)]
         programs = tuple(dict.fromkeys(as_pip(each)[0] for each in started if uses_network(each, self._roots)))
         if programs or self._ended:
@@ -124,6 +131,7 @@ class NetworkGate:
 
     async def late(self, command: str) -> Sequence[str]:
         """Wait for open questions about hosts that a command asked for before it ended. Return the answers for the model."""
+        self._ended = True
         asked = [host for host, line in self._asked_for.items() if line in command and self._asking[host].locked()]
         for host in asked:
             async with self._asking[host]:
@@ -161,8 +169,8 @@ class NetworkGate:
             async with self._asking.setdefault(host, asyncio.Lock()):
                 if Hosts(self._rules()).verdict(host)[0] == "allow":
                     return ""  # the person has answered about another connection
-                if host in self._answers:
-                    return self._answers[host]
+                if host in self._answers or host in self._once:
+                    return self._answers.get(host, "")
                 return await self._ask(host)
         if verdict == "allow":
             return ""
@@ -170,7 +178,10 @@ class NetworkGate:
         return f"{host} is denied by {why}"
 
     async def _ask(self, host: str) -> str:
-        """Ask the person about a host, and remember the answer if no rule does. Return why it is refused, or an empty text."""
+        """Ask the person about a host, and remember the answer: a refusal for the session, another one for the command.
+
+        Return why the host is refused, or an empty text.
+        """
         program, rule = self._program, f"{NETWORK}({host})"
         why = "no rule names this host"
         call = ToolCall("network", "bash", {"command": f"{program} → {host}"})
@@ -182,14 +193,18 @@ class NetworkGate:
             "command",
             always=rule,
             session=rule,
+            lasting=True,
         )
         self._asked_for[host] = self._line
         answer = await self._approve(request)
         if answer is not None and answer.choice in ("session", "always"):
             self._keep(replace(parse_rule(rule, "session"), proposed=True), answer)
             return ""
-        self._answers[host] = self._refusal(host, program, why, answer)
-        return self._answers[host]
+        if refusal := self._refusal(host, program, why, answer):
+            self._answers[host] = refusal
+        else:
+            self._once[host] = int(self._ended)
+        return refusal
 
     def _refusal(self, host: str, program: str, why: str, answer: ApprovalResponse | None) -> str:
         """Return why a host is refused after an answer; empty if it is not."""

@@ -4,8 +4,8 @@ FOLDER holds transcripts, one file for each session. The shares are printed by m
 network or folders outside the session's own: for mode auto with a person who allows once, with one who takes the first answer of
 each question (first), and with one who takes the widest "always" that is offered, which lasts for the session's project (answered);
 and so for mode ask, with a sandbox and without one (bare). A first answer is what the dialog shows first: it adds a folder or rules to
-the session if the question offers that; else it allows once. It ends with the session. As in a live session, a host behind the proxy is asked about
-once a session. The branch is the recorded one, or the one to which a command switched. A folder elsewhere in which commands call git is a repository on its main branch.
+the session if the question offers that; else it allows once. It ends with the session. Allowed once, a host behind the proxy is
+asked about again. The branch is the recorded one, or the one to which a command switched. A folder elsewhere in which commands call git is a repository on its main branch.
 A command that runs, fails in the sandbox and only then asks is not counted.
 A folder is a linked work tree only if its name has the form that agents give one, or if a command recorded in the project added it:
 before the session, or by the command of the session itself, after which it is the session's own.
@@ -427,7 +427,7 @@ class _Run:
     joined: list[Path] = field(default_factory=list)
     """Work trees that have joined its workspace."""
     hosts: set[str] = field(default_factory=set)
-    """Hosts that were asked about: an answer holds for the session."""
+    """Questions about hosts: a first answer holds for the session."""
     first: list[Path] = field(default_factory=list)
     """Folders that the first answers have added."""
     rules_first: list[Rules] = field(default_factory=lambda: [Rules()])
@@ -473,8 +473,11 @@ def _count(recorded: Recorded, run: _Run, outcome: Outcome, kept: dict[tuple[str
         tally.auto += 1
         tally.auto_local += local
         outcome.auto.append((why, recorded.command, local))
-        tally.answered += bool(_asked(command, here, kept, run, "auto") or why != auto.why)
-    by_host = why if auto.decision == "allow" else ""
+    by_host = why if auto.decision == "allow" and why not in run.hosts else ""
+    if by_host:
+        run.hosts.add(by_host)
+    if why:
+        tally.answered += bool(_asked(command, here, kept, run, "auto") or by_host)
     if why := _asked_first(command, here, run) or by_host:
         tally.first += 1
         outcome.first.append((why, recorded.command, local))
@@ -490,15 +493,14 @@ def _count(recorded: Recorded, run: _Run, outcome: Outcome, kept: dict[tuple[str
 
 
 def _asked_by_host(command: str, run: _Run) -> str:
-    """Return the question that a host would raise while a command runs: one for each host of a session.
+    """Return the question that a host would raise while a command runs. Allowed once, the next command asks again.
 
     Remotes of these repositories are on github.com. Package managers name no host; their registries are on the list.
     """
     if not any(uses_network(words, (run.place.work,)) for part in contents(command)[0] for words in runs(part)):
         return ""
     known = Hosts(remotes=frozenset({"github.com"}))
-    hosts = [host for host in hosts_in([command]) - run.hosts if known.verdict(host)[0] == "ask"]
-    run.hosts.update(hosts)
+    hosts = [host for host in sorted(hosts_in([command])) if known.verdict(host)[0] == "ask"]
     return f"the network: {hosts[0]}" if hosts else ""
 
 

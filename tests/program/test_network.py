@@ -48,11 +48,16 @@ def gate(folder: Path, asked: Asked, rules: Rules | None = None, path: str = "/u
 
 def said(made: NetworkGate, line: str, *hosts: str) -> list[str]:
     """The first line that a command hears about each host from the proxy."""
+    return heard(made, (line, hosts))
+
+
+def heard(made: NetworkGate, *commands: tuple[str, Sequence[str]]) -> list[str]:
+    """The same for commands that start one after another, each with its hosts."""
 
     async def run() -> list[str]:
-        port, found = made.port_for(line), list[str]()
-        assert port
-        for host in hosts:
+        found = list[str]()
+        started = ((port, hosts) for line, hosts in commands if (port := made.port_for(line)))
+        for port, host in ((port, host) for port, hosts in started for host in hosts):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(f"CONNECT {host}:443 HTTP/1.1\r\n\r\n".encode())
             found.append((await asyncio.wait_for(reader.readline(), 10)).decode().strip())
@@ -113,6 +118,14 @@ def test_a_command_that_ended_before_the_person_answered_about_its_host_hears_th
         answered.set()
         assert await asyncio.wait_for(waiting, 10) == [told]
         assert await made.late(line) == []
+        if choice == "once":
+            shown.clear()
+            for asks in (False, True):
+                reader, writer = await asyncio.open_connection("127.0.0.1", made.port_for(line))
+                writer.write(b"CONNECT a.example:443 HTTP/1.1\r\n\r\n")
+                await asyncio.wait_for(reader.readline(), 10)
+                writer.close()
+                assert shown.is_set() is asks, "the command may run once more"
         made.close()
         await asyncio.sleep(0.05)
 
@@ -140,6 +153,16 @@ def test_the_question_names_the_command_that_runs_and_not_an_earlier_one_that_ha
         ("Let python reach a.example?", "cd sub && python load.py"),
         ("Let a command reach b.example?", "python load.py | tail"),
     ]
+
+
+def test_a_host_that_is_allowed_once_is_asked_about_again_by_the_next_command(tmp_path: Path) -> None:
+    asked = Asked(ApprovalResponse("once"), ApprovalResponse("no"))
+    made = gate(tmp_path, asked)
+    host = ("nowhere.example",)
+    first, *others = heard(made, ("npm install", host), ("npm test", host), ("npm install", host))  # a refusal lasts
+    assert first == UNKNOWN
+    assert others == ["HTTP/1.1 403 agentcli: the user does not allow nowhere.example"] * 2
+    assert [request.lasting for request in asked.requests] == [True, True]
 
 
 def test_always_saves_the_rule_and_a_no_is_told_and_remembered(tmp_path: Path) -> None:
