@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.allowing import reading_rule
 from agentcli.permissions.exposed import wide_scope
-from agentcli.permissions.paths import Workspace, judge_path
+from agentcli.permissions.paths import judge_path
 from agentcli.permissions.rules import Rule, command_pattern
 from agentcli.permissions.shell.command_line import CommandLine
 from agentcli.permissions.shell.effects.always_asked import names_only
@@ -35,7 +35,6 @@ from agentcli.permissions.shell.effects.whole_programs import (
     whole_program_of,
     words_change_files,
 )
-from agentcli.permissions.shell.programs.forge import forge_host
 from agentcli.permissions.shell.programs.known_programs import MOVES, bounded, uses_network, word_set
 from agentcli.permissions.shell.syntax.here_texts import scripts_in
 from agentcli.permissions.shell.syntax.inner_commands import inner_command
@@ -77,7 +76,7 @@ def allowing_code(rules: Sequence[Rule], line: CommandLine, reads: Sequence[Rule
     written = [rule for rule in rules if rule.pattern and not rule.proposed]
     if code is None and not (written and _is_simple(line)):
         return None
-    found = _Judge(rules if code is not None else written, line, reads)
+    found = Judge(rules if code is not None else written, line, reads)
     return (found.used or code) if found.allows() else None
 
 
@@ -90,7 +89,7 @@ def _is_about_code(rule: Rule) -> bool:
 
 def offered_code(line: CommandLine, tool: str, rules: Sequence[Rule], reads: Sequence[Rule]) -> tuple[str, ...]:
     """Return the rules that would allow a line with a program that runs any code; empty if one is missing."""
-    found = _Judge(rules, line, reads)
+    found = Judge(rules, line, reads)
     if not found.exact or line.protected or line.destroys:
         return ()
     asking = [run for run in found.runs() if not found.covers(run)]
@@ -112,7 +111,7 @@ def offered_whole(line: CommandLine, tool: str, rules: Sequence[Rule], reads: Se
     workspace = line.workspace
     if workspace is None or line.protected or line.destroys:
         return ()
-    found = _Judge(rules, line, reads)
+    found = Judge(rules, line, reads)
     asking = [run for run in found.runs() if run.words and not found.covers(run)]
     whole = [whole_program_of(run.words, run.folders, workspace) for run in asking]
     fresh = tuple(dict.fromkeys(one.pattern for one in whole if one is not None))
@@ -120,36 +119,6 @@ def offered_whole(line: CommandLine, tool: str, rules: Sequence[Rule], reads: Se
     offers = tuple(f"{tool}({pattern})" for pattern in fresh if pattern not in known)
     scopes = _read_by([run for run, one in zip(asking, whole, strict=True) if one is None], line)
     return (*scopes, *offers) if len(offers) <= _MOST_PROGRAMS else ()
-
-
-def only_asks_forges(line: CommandLine) -> bool:
-    """Return True if a line of any form, such as a loop, only reads from forges and in the workspace."""
-    workspace, reader = line.workspace, line.reader
-    found = _Judge((), line)
-    if workspace is None or reader is None or not workspace.gated or line.protected or not found.exact:
-        return False
-    if not all(_is_of_the_line(node, workspace) for node in below(syntax_tree(line.text))):
-        return False
-
-    def asks(run: Run) -> bool:
-        known = run.words[:1] == ("gh",) and not any(UNKNOWN in word or BELOW in word for word in run.words)
-        quiet = not run.reads and not run.env and all(STREAMS.fullmatch(to) or to.isdigit() for to in run.writes)
-        if not known or not quiet or not all(map(found.is_place, run.folders)) or reader.chosen_here("gh", run.folders):
-            return False
-        if workspace.denies_host(forge_host(run.words, run.folders, workspace.env)):
-            return False
-        return reader.asks_forge(Command(run.words, "", True), run.folders)
-
-    runs = list(found.runs())
-    return any(map(asks, runs)) and all(asks(run) or found.covers(run) for run in runs)
-
-
-def _is_of_the_line(node: Node, workspace: Workspace) -> bool:
-    """Return True unless a node may set a variable that programs of the line get."""
-    if node.type == "variable_name":
-        name = source_of(node)
-        return name.islower() and name not in workspace.env and not name.endswith("_proxy")
-    return node.type != "declaration_command" and (node.type != "command_name" or source_of(node) != "read")
 
 
 def _read_by(runs: Sequence[Run], line: CommandLine) -> tuple[str, ...]:
@@ -174,7 +143,7 @@ def _other(run: Run) -> str:
 
 
 @dataclass(slots=True)
-class _Judge:
+class Judge:
     """Judge of the commands of a line, as they would run."""
 
     rules: Sequence[Rule]
@@ -182,19 +151,27 @@ class _Judge:
     reads: Sequence[Rule] = ()
     used: Rule | None = None
     """A rule that covers a command of the line."""
+    sure: bool = False
+    """True if a word counts as unknown unless its value is certain."""
+
+    @property
+    def followed(self) -> tuple[Run, ...] | None:
+        """Every command of the line as it may run."""
+        return self.line.surely_followed if self.sure else self.line.followed
 
     @property
     def exact(self) -> bool:
         """True if all commands of the line are known, with the folders and the variables that they get."""
-        return self.line.workspace is not None and self.line.followed is not None and _is_followed(self.line)
+        runs = self.followed if self.line.workspace is not None else None
+        return runs is not None and _is_followed(self.line, runs)
 
     def allows(self) -> bool:
         """Return True if each command may run."""
-        return self.exact and bool(self.line.followed) and all(map(self.covers, self.runs()))
+        return self.exact and bool(self.followed) and all(map(self.covers, self.runs()))
 
     def runs(self) -> Iterator[Run]:
         """Yield the commands to judge: `make` of `timeout 5 make`, but the starter of a script."""
-        for run in self.line.followed or ():
+        for run in self.followed or ():
             if not run.behind and not run.within:
                 words, given = inner_command(run.words)
                 fed = words[-1:] == (UNKNOWN,) != run.words[-1:]
@@ -456,12 +433,12 @@ variable_assignment declaration_command for_statement while_statement test_comma
 """Parts of a line whose meaning is not its text."""
 
 
-def _is_followed(line: CommandLine) -> bool:
+def _is_followed(line: CommandLine, runs: Sequence[Run]) -> bool:
     """Return True if a line has only statements that are followed exactly, and sets only variables of its own."""
     root = syntax_tree(line.text)
     if root.has_error or line.workspace is None or scripts_problem(line.text, line.parts) or _CONTROL.search(line.text):
         return False
-    if any(UNKNOWN in source for run in line.followed or () for source in run.reads):
+    if any(UNKNOWN in source for run in runs for source in run.reads):
         return False
     if any(True for node in below(root) for _ in scripts_in(node)):
         return False
@@ -475,11 +452,10 @@ def _is_followed(line: CommandLine) -> bool:
         substituted = any(inner.type == "command_substitution" for inner in below(node))
         if node.type in ("heredoc_body", "file_redirect", "expansion", "arithmetic_expansion") and substituted:
             return False
-    own = frozenset(_set_by(line.text))
+    own = frozenset(set_by(line.text))
     return (
         not any(MEANING.fullmatch(name) or name in line.workspace.env for name in own)
-        and _called_in(root)
-        <= {os.path.basename(run.words[0]) for run in line.followed or () if run.words} | _DECLARING
+        and _called_in(root) <= {os.path.basename(run.words[0]) for run in runs if run.words} | _DECLARING
     )
 
 
@@ -516,7 +492,7 @@ def _values_in(text: str) -> Iterator[str]:
             yield from (parse_word(value).text for value in node.children_by_field_name("value"))
 
 
-def _set_by(text: str) -> Iterator[str]:
+def set_by(text: str) -> Iterator[str]:
     """Yield the names of the variables that a line sets, but not for a single command."""
     for node in below(syntax_tree(text)):
         of_command = node.parent is not None and node.parent.type == "command"

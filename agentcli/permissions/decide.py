@@ -105,7 +105,8 @@ def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode
     nature = facts_of(call, tools, rules, workspace)
     decision = _decided(nature, mode, workspace)
     tried = decision.contained or decision.decision != "allow"
-    if tried and workspace.exposes and nature.line and decision.rule.startswith(("mode ", "protected path")):
+    shows = workspace.exposes or _reads_elsewhere(nature, workspace)
+    if tried and shows and nature.line and decision.rule.startswith(("mode ", "protected path")):
         seen = _exposing(call, nature.line, tools, rules, mode, workspace)
         if seen is not None:
             return seen
@@ -115,7 +116,8 @@ def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode
     instead = nature.line.text if nature.left_out and nature.line is not None else ""
     elsewhere = decision.rule == "mode auto" or (_boxes_all(nature) and only_mode_asks(decision))
     return replace(
-        decision, paths=(nature.path,) if nature.path else (), machine=nature.machine, hidden=nature.hidden,
+        decision, paths=(nature.path,) if nature.path else (), hidden=nature.hidden,
+        machine=nature.line.machine if nature.line is not None and decision.rule == "read-only" else "",
         instead=instead, left_out=nature.left_out, explains=nature.line.explained if nature.line else tuple,
         widen=_widen(call, nature, tools, rules, mode, workspace) if only_mode_asks(decision) else tuple,
         grants=_grants(call, nature, tools, rules, mode, workspace)
@@ -125,29 +127,44 @@ def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode
     )  # fmt: skip
 
 
+def _reads_elsewhere(nature: CallFacts, workspace: Workspace) -> bool:
+    """Return True if a command has no sandbox, so that it may read only where nothing is private."""
+    return not workspace.sandboxed and nature.no_files_denied and not workspace.exposed.paths
+
+
 def _exposing(
     call: ToolCall, line: CommandLine, tools: Mapping[str, Traits], rules: Rules, mode: Mode, workspace: Workspace
 ) -> Decision | None:
     """Return the decision on a command that the sandbox contains if it shows the paths outside that the command names.
 
-    Return None if it would still ask, or could send what it reads.
+    Outside the sandbox, nothing in these paths may be private. A command may only read there, maybe beside reading from
+    a forge. Return None if it would still ask, or could send what it reads.
     """
-    if not line.read_outside or line.may_send or line.links_outside:
+    if not line.read_outside or line.links_outside or (line.may_send and not line.only_asks_forges):
         return None
     from agentcli.permissions.exposed import exposed_for, in_other_tmp, names_private, told  # only for other folders
 
+    boxed = workspace.sandboxed and not line.may_send
     paths = [path for path in line.read_outside if not in_other_tmp(path, workspace)]
     if line.calls_git and any(map(names_private, line.recorded_names)):
         return None
-    exposed = exposed_for(paths, workspace, git=line.calls_git, contents=line.shows_history)
-    if exposed is None:
+    contents = line.shows_history and (boxed or line.calls_git)
+    exposed = exposed_for(paths, workspace, git=line.calls_git or not boxed, contents=contents)
+    if exposed is None or (exposed.hidden and not boxed):
         return None
     wider = replace(workspace, exposes=False, exposed=exposed)
     decision = decide(call, tools, rules, mode, wider)
-    if decision.decision != "allow" or not _boxed(decision, workspace):
+    reads = decision.rule == "read-only"
+    free = _boxed(decision, workspace) if boxed else reads or decision.why.startswith(_ELSEWHERE)
+    if decision.decision != "allow" or not free:
         return None
-    why = "every command only reads" if decision.rule == "read-only" else decision.why
-    return replace(decision, exposed=exposed, why=f"{why}; outside the workspace it sees only {told(exposed)}")
+    why = "every command only reads" if reads else decision.why
+    verb = "sees" if boxed else "reads"
+    return replace(
+        decision,
+        exposed=exposed if boxed else EXPOSED_NOTHING,
+        why=f"{why}; outside the workspace it {verb} only {told(exposed)}",
+    )
 
 
 def only_mode_asks(decision: Decision) -> bool:
@@ -258,7 +275,7 @@ def _decided(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
     if nature.denied:
         why = nature.denied_why or f"the rule {nature.denied} from {nature.denied.origin} forbids it"
         return Decision("deny", f"deny {nature.denied}", why)
-    if mode == "plan" and nature.changes and not nature.harmless:
+    if mode == "plan" and nature.changes and not nature.reads:
         changes = nature.reason or "this may change something"
         then = "Read and search instead, then present the plan"
         return Decision("deny", "mode plan", f"plan mode is on, so nothing may change: {changes}. {then}")
@@ -320,7 +337,7 @@ def _runs_elsewhere(line: CommandLine) -> bool:
         return True
     if line.commands or not any(part.texts[:1] == ["gh"] for part in line.parts):
         return False
-    from agentcli.permissions.any_code import only_asks_forges  # 15 ms, only for such a loop
+    from agentcli.permissions.any_form import only_asks_forges  # 15 ms, only for such a loop
 
     return only_asks_forges(line)
 
@@ -330,6 +347,8 @@ def _by_mode(nature: CallFacts, mode: Mode, workspace: Workspace) -> Decision:
         return Decision("allow", "mode yolo", "everything is allowed unless a rule denies it")
     if nature.edits_inside and mode in ("auto-edit", "auto"):
         return Decision("allow", f"mode {mode}", "edits inside the workspace are free")
+    if mode != "auto" and (why := nature.reads):
+        return Decision("allow", "read-only", why)
     boxes = workspace.sandboxed or workspace.gated
     if mode == "auto" and boxes and nature.line is not None and _runs_elsewhere(nature.line):
         return Decision("allow", "mode auto", _ELSEWHERE)

@@ -42,7 +42,6 @@ from agentcli.system.resolve import MANUAL, MANUAL_FOLDER, searched
 
 if TYPE_CHECKING:
     from agentcli.permissions.shell.command_line import CommandLine
-    from agentcli.permissions.shell.effects.reading import Looks
 
 Offers = Callable[[], tuple[str, ...]]
 """Finds the rules that a person may save instead of an exact one; empty if none may be saved."""
@@ -91,8 +90,19 @@ class CallFacts:
     unsaved: str = ""
     path: Path | None = None
     """Resolved path of these facts, for a tool that takes one."""
-    machine: Looks = ""
-    """The part of the machine that a harmless command looks at."""
+    no_files_denied: bool = False
+    """True for a command if no deny rule is about files."""
+
+    @property
+    def reads(self) -> str:
+        """Reason why the call is harmless. A line of any form counts, if its commands only read."""
+        if self.harmless or self.line is None or self.obscure or not self.no_files_denied:
+            return self.harmless
+        if self.line.commands or self.line.refused:
+            return ""
+        from agentcli.permissions.any_form import only_reads  # 15 ms, only for such a line
+
+        return ONLY_READS if only_reads(self.line) else ""
 
     @property
     def reason(self) -> str:
@@ -176,13 +186,13 @@ def _command_nature(
         asked=_command_rule(ask, given),
         harmless=ONLY_READS if line.harmless else "",
         line=line,
-        machine=line.machine,
         obscure=_OBSCURE if _may_hide_from(deny, given) else "",
         always="" if line.unsaved else text,
         unsaved=line.unsaved,
         offers=_offers(line, tool, allow, [rule for rule in rules.allow if rule.tool in _readers(tools)]),
         programs=_programs(line, tool, allow, [rule for rule in rules.allow if rule.tool in _readers(tools)]),
         session=text,
+        no_files_denied=not any(rule.tool in _readers(tools) | _writers(tools) for rule in rules.deny),
     )
     return _with_allowing(facts, given, allow, tools, rules.allow) if rules.allow else facts
 

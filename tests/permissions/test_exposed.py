@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ import pytest
 from agentcli.core.dataclass import replace
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
+from agentcli.permissions.decide import Decision
 from agentcli.permissions.exposed import exposed_for, may_join
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import parse_rules
@@ -174,6 +175,12 @@ def _laid_out(top: Path) -> Path:
     return work
 
 
+def _plain_repository(top: Path) -> None:
+    """Make a repository without secrets."""
+    _write(top / "home/dev/plain/a.txt", "needle\n")
+    subprocess.run(["bash", "-c", _GIT], cwd=top / "home/dev/plain", check=True)
+
+
 def _write(file: Path, text: str) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
@@ -222,6 +229,46 @@ def test_a_command_reads_what_it_names_outside_the_workspace_without_a_question(
     rows = (*GOOD, *(ONLY_AUTO if mode == "auto" else ()))
     found = [(command, text, ran(command, mode, workspace)) for command, text in rows]
     assert [row for row in found if row[1] not in row[2]] == []
+
+
+def test_without_a_sandbox_a_command_reads_elsewhere_only_where_nothing_is_private(top: Path) -> None:
+    work = _laid_out(top)
+    _plain_repository(top)
+    bare = replace(
+        workspace_of(work), sandboxed=False, gated=False, exposes=False, masks=False, tmp=None, loopback=None
+    )
+
+    def decided(command: str, deny: Sequence[str] = ()) -> Decision:
+        return explain(ToolCall("c", "bash", {"command": command}), parse_rules(deny=deny), "ask", bare)
+
+    for command in ("cat ~/notes.txt", "cd ~/dev/plain && git log --oneline", "grep -rn needle ~/dev/plain"):
+        assert decided(command).rule == "read-only"
+        assert decided(command, ["read(~/dev/denied/**)"]).decision == "ask"
+    for command in ("grep -rn needle ~/dev/other", "cat ~/notes.txt > x", "cd ~/dev/plain && make"):
+        assert decided(command).decision == "ask"
+    environment = {"HOME": str(bare.home), "PATH": bare.path}
+    for command in (each for each in (*HOSTILE, *HOSTILE_IN_AUTO) if decided(each).decision == "allow"):
+        argv = ["bash", "--noprofile", "--norc", "-c", command]
+        done = subprocess.run(argv, cwd=work, env=environment, capture_output=True, text=True, check=False)
+        assert SECRET not in done.stdout, command
+
+
+def test_a_forge_is_read_from_in_a_folder_elsewhere_without_secrets(top: Path) -> None:
+    workspace = workspace_of(_laid_out(top))
+    _plain_repository(top)
+    for folder, then, decision in (
+        ("plain", "gh pr view 1 --json title | head -3", "allow"),
+        ("plain", "gh pr merge 1", "ask"),
+        ("plain", "gh pr create --title x --body y", "ask"),
+        ("plain", "gh pr view 1 && make", "ask"),
+        ("plain", "git push", "ask"),
+        ("plain", "gh pr view 1 > x", "ask"),
+        ("other", "gh pr view 1", "ask"),
+        ("clean", "gh pr view 1", "ask"),
+    ):
+        call = ToolCall("c", "bash", {"command": f"cd ~/dev/{folder} && {then}"})
+        found = explain(call, parse_rules(), "auto", workspace)
+        assert (found.decision, found.contained) == (decision, False), call
 
 
 def test_the_first_answer_lets_commands_begin_with_what_a_person_runs_at_the_start(top: Path) -> None:

@@ -135,6 +135,14 @@ class CommandLine:
         runs = runs_of(self.text, self.workspace) if self.workspace is not None else []
         return None if runs is None else tuple(runs)
 
+    @cached_property
+    def surely_followed(self) -> tuple[Run, ...] | None:
+        """The same, but the words whose values are not certain are unknown."""
+        from agentcli.permissions.shell.syntax.flow import surely_run  # 15 ms
+
+        runs = surely_run(self.text, self.workspace) if self.workspace is not None else []
+        return None if runs is None else tuple(runs)
+
     @property
     def harmless(self) -> bool:
         """True if every command is known to only read permitted files."""
@@ -232,8 +240,10 @@ class CommandLine:
 
     @property
     def machine(self) -> Looks:
-        """The part of the machine that a harmless line looks at, if any."""
-        return looks_at_machine(self.commands) if self.harmless else ""
+        """The part of the machine that a line looks at, if it only reads."""
+        if self.commands:
+            return looks_at_machine(self.commands) if self.harmless else ""
+        return looks_at_machine([Command(run.words, "", True) for run in self.surely_followed or () if run.words])
 
     @cached_property
     def contained(self) -> Containment:
@@ -412,6 +422,19 @@ class CommandLine:
         """Paths of recorded files in its words: `a.txt` of `HEAD:a.txt`."""
         words = (piece.text for part in self._running[0] for piece in part.words[1:])
         return tuple(name for word in words if (name := path_named(word)))
+
+    @property
+    def only_asks_forges(self) -> bool:
+        """True if its commands only read, move to a folder, or read from the host of a repository."""
+        each = zip(self.commands, self.readings, self.folders, strict=True)
+        return (
+            bool(self.commands)
+            and self.reader is not None
+            and all(
+                not reading.why or bool(reading.outside) or self.reader.asks_forge(command, folders)
+                for command, reading, folders in each
+            )
+        )
 
     @property
     def may_send(self) -> bool:

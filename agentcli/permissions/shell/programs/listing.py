@@ -65,6 +65,15 @@ def listed(words: Sequence[str], fed: Values | None, folders: Sequence[Path], wo
             return _filtered(name, options, operands, fed)
 
 
+def prints_commit(words: Sequence[str]) -> bool:
+    """Return True if git prints only the name of a commit, in numbers and letters."""
+    options, operands = ([word for word in words[2:] if (word[:1] == "-") is dashed] for dashed in (True, False))
+    plain = set(options) <= {"--short", "--verify"}
+    return plain and (
+        words[:2] == ("git", "merge-base") or (words[:2] == ("git", "rev-parse") and operands == ["HEAD"])
+    )
+
+
 def fed_lines(words: Sequence[str], inner: Sequence[str], fed: Values | None) -> Iterator[tuple[str, ...]]:
     """Yield the commands that xargs or parallel builds from a command and its input names.
 

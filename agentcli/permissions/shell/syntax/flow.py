@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import glob
 import itertools
 import math
 import os
@@ -23,11 +24,12 @@ from agentcli.permissions.shell.programs.known_programs import (
     is_interpreter,
     word_set,
 )
-from agentcli.permissions.shell.programs.listing import listed
+from agentcli.permissions.shell.programs.listing import listed, prints_commit
 from agentcli.permissions.shell.syntax.here_texts import scripts_in
 from agentcli.permissions.shell.syntax.inner_commands import Script, started_by
 from agentcli.permissions.shell.syntax.parse import UNKNOWN, below, source_of, syntax_tree
 from agentcli.permissions.shell.syntax.state import (
+    MOST_FOLDERS,
     Run,
     State,
     TooMuchError,
@@ -40,7 +42,7 @@ from agentcli.permissions.shell.syntax.state import (
     with_unknown_arguments,
     with_unknown_variables,
 )
-from agentcli.permissions.shell.syntax.values import MOST, UNSET, Values, word_values
+from agentcli.permissions.shell.syntax.values import MOST, NUMBER, QUOTED, UNSET, Values, merged, word_values
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -55,6 +57,15 @@ _STEPS = 30_000
 def runs_of(text: str, workspace: Workspace) -> list[Run] | None:
     """Return every command that a line may run, with its words' values; None if too deep or too much."""
     follower = _Follower(workspace)
+    return None if _followed(text, workspace, follower) is None else follower.runs
+
+
+def surely_run(text: str, workspace: Workspace) -> list[Run] | None:
+    """Return every command that a line may run, where each word that is not `UNKNOWN` has no other value.
+
+    `runs_of` finds what could do harm. Its guesses of what commands print prove nothing.
+    """
+    follower = _Follower(workspace, sure=True)
     return None if _followed(text, workspace, follower) is None else follower.runs
 
 
@@ -76,6 +87,9 @@ def _followed(text: str, workspace: Workspace, follower: _Follower) -> State | N
         variables[UNSET] = ("",)
     if workspace.sandboxed:
         variables.setdefault("TMPDIR", (tempfile.gettempdir(),))
+    if follower.sure:
+        unknown = dict.fromkeys(_named_in(text), (UNKNOWN,))
+        variables = {**unknown, **{name: variables[name] for name in ("HOME", "PWD")}}
     try:
         return follower.text(text, State((workspace.cwd,), variables, {}), _DEPTH)
     except (RecursionError, TooMuchError):
@@ -99,8 +113,10 @@ class _Redirections:
 class _Follower:
     """Walker of syntax trees that collects runs. A state is a value: each step returns the state after a branch or subshell."""
 
-    def __init__(self, workspace: Workspace, steps: Iterator[int] | None = None) -> None:
+    def __init__(self, workspace: Workspace, steps: Iterator[int] | None = None, *, sure: bool = False) -> None:
+        """With `sure`, no value is a guess, and a part after `&&` may be skipped, too."""
         self.workspace = workspace
+        self.sure = sure
         self.runs: list[Run] = []
         self._seen: set[int] = set()
         """Numbers of the nodes of the text whose children were followed."""
@@ -161,7 +177,7 @@ class _Follower:
                 return self._rounds(lambda before: self._branches(node, before, depth), state)
             case "c_style_for_statement":
                 return self._rounds(lambda before: self._children(node, before, depth), state)
-            case "list" if any(child.type == "||" for child in node.children):
+            case "list" if self.sure or any(child.type == "||" for child in node.children):
                 return self._branches(node, state, depth)
             case "word" | "comment" | "heredoc_body":
                 return state
@@ -178,7 +194,7 @@ class _Follower:
         """Follow the parts of a node that may be skipped: after `else`, `elif` and `||`, and each case."""
         after, skipped = state, False
         for child in node.children:
-            skipped = skipped or child.type in ("elif_clause", "else_clause", "case_item", "||")
+            skipped = skipped or child.type in ("elif_clause", "else_clause", "case_item", "||", "&&")
             if skipped:
                 after = either(after, self.node(child, either(state, after), depth))
             else:
@@ -318,9 +334,31 @@ class _Follower:
         values: list[str] = []
         for value in node.children_by_field_name("value"):
             self._children(value, state, depth)
-            values += self._values(value, state, depth)
-        inner = bound(state, source_of(name), tuple(values[:MOST]) or (UNKNOWN,)) if name is not None else state
-        return self._rounds(lambda before: self.node(body, before, depth), inner, state) if body is not None else state
+            values += self._found(value, state, depth)
+        given = merged(values) if self.sure else tuple(values[:MOST])
+        inner = bound(state, source_of(name), given or (UNKNOWN,)) if name is not None else state
+        if body is None:
+            return state
+
+        def follow(before: State) -> State:
+            start = bound(before, source_of(name), given) if self.sure and name is not None else before
+            return self.node(body, start, depth)
+
+        return self._rounds(follow, inner, state)
+
+    def _found(self, node: Node, state: State, depth: int) -> Values:
+        """Return the values of a word of a loop; with `sure`, the file names that its pattern matches."""
+        values = self._values(node, state, depth)
+        if not self.sure or not any(_WILD.search(value) for value in values):
+            return values
+        found = [
+            name
+            for value in values
+            for folder in state.folders
+            for name in sorted(itertools.islice(glob.iglob(value, root_dir=folder), MOST + 1)) or [value]
+        ]
+        plain = node.type == "word" and _GLOB.fullmatch(source_of(node)) is not None
+        return merged(found) if plain and len(state.folders) == 1 else (UNKNOWN,)
 
     def _rounds(self, follow: Callable[[State], State], state: State, skipped: State | None = None) -> State:
         """Follow a loop until a round changes nothing more; values that change in every round are unknown."""
@@ -340,7 +378,7 @@ class _Follower:
 
     def _output(self, node: Node, state: State, depth: int) -> Values | None:
         """Return the names that the commands in `$(…)` or `<(…)` print, or None if they are unknown."""
-        inner = _Follower(self.workspace, self._steps)
+        inner = _Follower(self.workspace, self._steps, sure=self.sure)
         stages = [child for child in node.named_children if child.type != "comment"]
         if len(stages) != 1 or depth < 2:
             return None
@@ -353,6 +391,9 @@ class _Follower:
             before = len(inner.runs)
             inner.node(part, replace(state, fed=fed), depth - 1)
             fed = inner._listed(part, replace(state, fed=fed), before)
+        if self.sure:
+            commit = len(inner.runs) == 1 and prints_commit(inner.runs[0].words)
+            return ("", NUMBER) if commit or fed == (NUMBER,) else None
         return fed
 
     def _command(self, node: Node, state: State, depth: int, more: Sequence[Node] = ()) -> State:
@@ -368,13 +409,15 @@ class _Follower:
                 name, value = child.child_by_field_name("name"), child.child_by_field_name("value")
                 found = self._values(value, state, depth) if value is not None else ("",)
                 if name is not None:
-                    own[source_of(name)] = found[0]
+                    own[source_of(name)] = found[0] if len(found) == 1 or not self.sure else UNKNOWN
             elif child.type == "herestring_redirect":
                 script = "\n".join(self._values(child.children[-1], state, depth))
                 state = replace(state, fed=tuple(script.split("\n")))
             elif not child.type.endswith("redirect"):
                 self._children(child, state, depth)
                 values = self._values(child, state, depth)
+                if self.sure and "" in values and QUOTED.isdisjoint(each.type for each in (child, *below(child))):
+                    values = (UNKNOWN,)  # the word may be missing
                 listed = child.type != "raw_string" and _LISTED.search(source_of(child))
                 if listed and (not lines or _starts_words(lines[0])):
                     whole = whole or tuple(line[0] for line in lines if line)
@@ -416,14 +459,17 @@ class _Follower:
             return self._call(name, words[1:], state, depth)
         self.runs.append(Run(words, state.folders, (), "", (), own))
         if name in MOVES:
-            return after_move(state, words, self.workspace, sure=_followed_by_and(node))
+            moved = after_move(state, words, self.workspace, sure=not self.sure and _followed_by_and(node))
+            if self.sure and len(moved.folders) >= MOST_FOLDERS:
+                raise TooMuchError
+            return moved
         if name in ("read", "mapfile", "readarray"):
             for option, script in itertools.pairwise(words):
                 if name != "read" and option == "-C":
                     self.text(script, state, depth - 1)
-            return after_read(state, words[1:])
+            return after_read(replace(state, fed=None) if self.sure else state, words[1:])
         if name == "printf" and words[1:2] == ("-v",):
-            printed = listed(("printf", *words[3:]), (), state.folders, self.workspace)
+            printed = None if self.sure else listed(("printf", *words[3:]), (), state.folders, self.workspace)
             return bound(state, words[2], ("\n".join(printed),) if printed is not None else (UNKNOWN,))
         if name == "unset":
             return functools.reduce(lambda left, word: bound(left, word, ("",)), words[1:], state)
@@ -472,6 +518,14 @@ class _Follower:
                     yield " ".join(words[1:])
 
 
+def _named_in(text: str) -> Iterator[str]:
+    """Yield the names of all variables in a line."""
+    return (source_of(node) for node in below(syntax_tree(text)) if node.type == "variable_name")
+
+
+_WILD = re.compile(r"[*?\[]")
+_GLOB = re.compile(r"[\w./*?-]+")
+"""A pattern that a shell and this program read alike."""
 _LISTED = re.compile(r"\$[@*]|\[[@*]\]|\$\(|`")
 """Expansions whose values may be several words."""
 

@@ -59,7 +59,7 @@ class TooMuchError(Exception):
     """The line runs more commands than can be followed."""
 
 
-_FOLDERS = 8
+MOST_FOLDERS = 8
 """Maximum folders in which a shell may be after a move."""
 
 
@@ -119,7 +119,7 @@ def after_move(state: State, words: Sequence[str], workspace: Workspace, *, sure
         )
     there = tuple(placed(target, folder, workspace) for folder in state.folders)
     reached = sure or all(probe.is_dir(folder) for folder in there)
-    found = tuple(dict.fromkeys(there if reached else (*there, *state.folders)))[:_FOLDERS]
+    found = tuple(dict.fromkeys(there if reached else (*there, *state.folders)))[:MOST_FOLDERS]
     return bound(replace(state, folders=found), "PWD", tuple(map(str, found)))
 
 

@@ -87,7 +87,7 @@ def read_plain(text: str) -> tuple[Command, ...] | NotPlain:
 
     Two parsers, ours and tree-sitter, must agree on the position of every word. No quirk of either then decides alone.
     """
-    if odd := _odd_letter(text):
+    if odd := odd_letter(text):
         return NotPlain(f"contains the invisible character U+{ord(odd):04X}")
     read = _lex(text)
     if isinstance(read, NotPlain):
@@ -103,7 +103,7 @@ def read_plain(text: str) -> tuple[Command, ...] | NotPlain:
     return commands if ours == seen else NotPlain("the command can be read in more than one way")
 
 
-def _odd_letter(text: str) -> str:
+def odd_letter(text: str) -> str:
     """Return the first invisible character of a line, or an empty string."""
     if text.isascii() and text.isprintable():
         return ""

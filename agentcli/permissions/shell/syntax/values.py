@@ -74,7 +74,7 @@ def word_values(node: Node, variables: Mapping[str, Values], output: Callable[[N
 
 
 _SUBSCRIPT = re.compile(r"\A\[[^]]*\]\+?=")
-_QUOTED = frozenset(("string", "raw_string", "ansi_c_string", "translated_string"))
+QUOTED = frozenset(("string", "raw_string", "ansi_c_string", "translated_string"))
 _REPLACED = frozenset(("simple_expansion", "expansion", "command_substitution"))
 _HIDDEN = str.maketrans("{},", "\udb00\udb01\udb02")
 _SHOWN = str.maketrans("\udb00\udb01\udb02", "{},")
@@ -83,7 +83,7 @@ _SHOWN = str.maketrans("\udb00\udb01\udb02", "{},")
 
 def _shielded(piece: Node, values: Values) -> Values:
     """Return the values of a piece of a word, with placeholders if the shell expands no braces in it."""
-    return tuple(value.translate(_HIDDEN) for value in values) if piece.type in _QUOTED | _REPLACED else values
+    return tuple(value.translate(_HIDDEN) for value in values) if piece.type in QUOTED | _REPLACED else values
 
 
 def _spaced(
