@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _STATEMENTS = word_set("""
-program list pipeline command redirected_statement subshell for_statement while_statement if_statement elif_clause else_clause do_group
+program list pipeline command negated_command redirected_statement subshell for_statement while_statement if_statement elif_clause else_clause do_group
 variable_assignment command_name concatenation string simple_expansion command_substitution unary_expression binary_expression
 """)
 """Nodes of a syntax tree that may have other nodes."""

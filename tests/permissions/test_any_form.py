@@ -126,6 +126,6 @@ def test_deny_rules_keep_such_a_line_from_running(workspace: Workspace) -> None:
 @each_row("other", ["find . $(echo -delete)", "sort $(echo -o a.py) b.py", "sort -\\\no out README.md"])
 def test_a_loop_over_a_forge_runs_outside_only_with_commands_that_read(other: str, workspace: Workspace) -> None:
     gated = replace(workspace, sandboxed=True, gated=True)
-    loop = "for i in 1 2; do gh api repos/{owner}/{repo}/pulls/$i; done"
+    loop = "until ! gh pr checks 1; do sleep 9; done; for i in 1 2; do gh api repos/{owner}/{repo}/pulls/$i; done"
     assert explain_command(loop, gated, "auto").decision == "allow"
     assert explain_command(f"{loop}; {other}", gated, "auto").decision == "ask"
