@@ -468,7 +468,9 @@ class _Follower:
                 if name != "read" and option == "-C":
                     self.text(script, state, depth - 1)
             return after_read(replace(state, fed=None) if self.sure else state, words[1:])
-        if name == "printf" and words[1:2] == ("-v",):
+        if name == "printf" and words[1:2] == ("-v",) and len(words) > 2:
+            if not words[2].isidentifier():
+                return with_unknown_variables(state)
             printed = None if self.sure else listed(("printf", *words[3:]), (), state.folders, self.workspace)
             return bound(state, words[2], ("\n".join(printed),) if printed is not None else (UNKNOWN,))
         if name == "unset":

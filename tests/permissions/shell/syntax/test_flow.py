@@ -215,6 +215,8 @@ FOLLOWED = {
     "rm $(printf 'x%s' 3)": ["printf x%s 3", "rm x3"],
     "rm $(printf '%.1s' 34)": ["printf %.1s 34", "rm *unknown*"],
     "printf -v x 'a%s' b c; rm $x": ["printf -v x a%s b c", "rm abac"],
+    "y=a; printf -v 'y[0]' b; rm $y": ["printf -v y[0] b", "rm *unknown*"],
+    "printf -v": ["printf -v"],
     "mapfile -C 'rm x' a": ["mapfile -C rm x a", "rm x"],
     "declare -n r=x; x=a; rm $r": ["rm *unknown*"],
     "rm $(echo -n a)": ["echo -n a", "rm a"],
