@@ -98,8 +98,11 @@ MARKS = {
 SHELLS = word_set("bash sh zsh dash ksh ash fish busybox")
 """Programs that read shell text."""
 
-OTHER_INPUT = word_set("xargs parallel find fd fdfind ssh tmux trap alias complete mapfile readarray bind")
-"""Wrappers whose commands do not read the wrapper's standard input."""
+PASSING_INPUT = word_set("""
+timeout gtimeout nice nohup time gtime stdbuf env exec command builtin sudo doas run0 pkexec setsid ionice chrt taskset chroot unshare nsenter
+setpriv prlimit busybox toybox chronic fakeroot faketime caffeinate arch
+""")
+"""Wrappers whose command, their first operand, reads the wrapper's standard input."""
 
 MOVES = ("cd", "pushd", "popd", "chdir")
 """Commands that move to another folder."""

@@ -18,7 +18,7 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.shell.programs.known_programs import (
     MOVES,
-    OTHER_INPUT,
+    PASSING_INPUT,
     SHELLS,
     WRAPPERS,
     is_interpreter,
@@ -487,7 +487,7 @@ class _Follower:
         before = len(self.runs)
         self._start(words, state, own, depth)
         started = [run.words for run in self.runs[before:] if run.behind == (name,) and not run.within]
-        for line in (words, *(started if name not in OTHER_INPUT else ())):
+        for line in (words, *(started if name in PASSING_INPUT else ())):
             if state.fed and os.path.basename(line[0]) in SHELLS and all(word.startswith("-") for word in line[1:]):
                 for joint in ("\n", " ")[: len(state.fed)]:
                     self.text(joint.join(state.fed), state, depth - 1)

@@ -16,7 +16,7 @@ from agentcli.permissions.shell.programs.known_programs import (
     EVALUATING,
     MARKS,
     OPERANDS,
-    OTHER_INPUT,
+    PASSING_INPUT,
     RUNNING,
     SHELLS,
     WRAPPERS,
@@ -593,7 +593,7 @@ def _reads_script(part: Part) -> bool:
     line = part.texts
     if not line or not line[0]:
         return False
-    inner = _wrapped(line) if os.path.basename(line[0]) not in OTHER_INPUT else ()
+    inner = _wrapped(line) if os.path.basename(line[0]) in PASSING_INPUT else ()
     return any(map(_is_script_reader, (line, *inner)))
 
 
