@@ -243,3 +243,14 @@ def test_each_command_of_a_pipe_is_judged_once() -> None:
     names = [f"a{number}" for number in range(50)]
     assert len(told_only("|".join(names), reads)) == 50
     assert judged == names
+
+
+@each_row(
+    ("line", "known"),
+    [
+        *((line, False) for line in ("bash", "timeout 3 bash", "env -i A=1 bash -s", "sudo -u me sh", "nice busybox sh", "exec sh -")),
+        *((line, True) for line in ("mise activate bash", "direnv hook bash", "env bash x.sh", "xargs bash", "find . -exec sh {} +", "timeout 3 bash -c ls")),
+    ],
+)  # fmt: skip
+def test_a_shell_reads_its_commands_from_input_also_behind_wrappers_that_pass_it_on(line: str, known: bool) -> None:
+    assert contents(line)[1] is known
