@@ -30,6 +30,7 @@ from agentcli.agent.intent import (
     reports_no_change,
     sentences,
     unclear,
+    wants_answer,
 )
 from agentcli.agent.reply import ENDS, ReplyBuilder
 from agentcli.core.dataclass import dataclass
@@ -157,6 +158,8 @@ class Deeds:
     """True if a command ran that does more than show something, whatever its result. One that is missing never ran."""
     acted: bool = False
     """True if a call succeeded that may have changed something, or proved success: any call except a mere reading."""
+    worked: bool = False
+    """True if one of these calls was no line with git or gh."""
     changed: bool = False
     """True if a call succeeded that did more than read, check or run code, or if files were changed."""
     progress: bool = False
@@ -318,11 +321,12 @@ class Ending(SessionPart):
 
     def _left(self, text: str, task: str) -> Iterator[Reason]:
         """Yield what shows that something is left after a change."""
+        # After a commit or a push alone, what remains is files of other tasks.
+        remains = leaves_open(text) and (self.deeds.worked or bool(self._files_changed()))
         if file := self._only_notes(text, task):
             why = f"it only wrote {file}, which the task does not name"
             yield Reason(ONLY_NOTES.format(file=file), why, key="notes", confirmed=True, once=True)
-        offers = self.deeds.checked or self._list_is_done()  # a question after work that is shown to be done
-        if leaves_open(text) or falls_short(text, task) or (asks(text) and not offers):
+        elif remains or falls_short(text, task) or (asks(text) and not self._offers(task)):
             yield _LEFT
         elif self.deeds.failed:
             yield _CHECK_FAILED if self.deeds.wrong else _FAILED
@@ -331,9 +335,11 @@ class Ending(SessionPart):
             why = f"{where.lower()} names {file}, which no call of the turn named or changed"
             yield Reason(UNTOUCHED.format(where=where, file=file), why, key="untouched", confirmed=True, once=True)
 
-    def _list_is_done(self) -> bool:
+    def _offers(self, task: str) -> bool:
+        """Return True if a last question is an offer. It follows an answer, or work that is shown to be done."""
         items = self._journal.history.todo
-        return bool(items) and all(item.status == "completed" for item in items)
+        listed = bool(items) and all(item.status == "completed" for item in items)
+        return self.deeds.checked or listed or wants_answer(task)
 
     def _untouched(self, text: str, task: str) -> tuple[str, str] | None:
         """Return the first file that this turn neither changed nor named in a call, after where it is named.
@@ -487,7 +493,7 @@ class DeedStage(Stage):
         if not command:
             deeds.checked = deeds.failed = False
             deeds.before = frozenset(deeds.commands)
-            deeds.changed = True
+            deeds.changed = deeds.worked = True
         else:
             _note_effect(deeds, command)
 
@@ -497,7 +503,9 @@ def _note_effect(deeds: Deeds, command: str) -> None:
 
     if publishes(command):
         deeds.changed = True
-    elif not examines(command):
+        return
+    deeds.worked = True
+    if not examines(command):
         deeds.unknown, deeds.looked = True, False
 
 

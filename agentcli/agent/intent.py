@@ -312,6 +312,11 @@ def _ends_in_question(text: str) -> bool:
     return re.search(rf"(?:{_QUESTION})\s*\Z", text) is not None
 
 
+def wants_answer(task: str) -> bool:
+    """Return True if a task plainly asks for an answer."""
+    return _wants_answer(_said(task), ran=False)
+
+
 def unclear(text: str, task: str, *, called: bool = False, ran: bool = False, failed: bool = False) -> bool:
     """Return True if only the model can tell whether this reply is all that its task asks for.
 

@@ -592,6 +592,21 @@ def test_a_part_of_the_work_is_no_end_if_the_message_leaves_the_rest_open(text: 
     assert run(tmp_path / "2", again)[0].ending == "done"
 
 
+def test_what_remains_after_git_without_a_changed_file_is_not_of_the_task(tmp_path: Path) -> None:
+    task, said = "make it a repository", say("Done. The remaining files were there before.")
+    made = say("", call("bash", command="git init -q"))
+    assert run_with_checkpoints(tmp_path / "1", [made, said], task) == ("done", 2)
+    assert run_with_checkpoints(tmp_path / "2", [say("", WRITE), made, said], task)[0] == "incomplete"
+    moved = say("", call("bash", command="git init -q && git add . && git mv cart.py carts.py"))
+    assert run_with_checkpoints(tmp_path / "3", [moved, said], task)[0] == "incomplete"
+
+
+def test_a_question_after_the_answer_to_a_question_is_an_offer_whatever_the_turn_did(tmp_path: Path) -> None:
+    script = [say("", WRITE), say("It doubles, as the new test shows. Shall I halve it?")]
+    assert run(tmp_path / "1", script, "Why is the total in cart.py wrong?")[0].steps == 2
+    assert run(tmp_path / "2", script, "Why is the total in cart.py wrong? Fix it.")[0].ending == "incomplete"
+
+
 def test_progress_clears_the_count_so_that_a_later_promise_is_reminded_again(tmp_path: Path) -> None:
     script = [say("Let me look."), say("", READ), say("", LOOK), say("Let me fix it."), say("", WRITE), say("Fixed.")]
     last, _ = run(tmp_path, script)
