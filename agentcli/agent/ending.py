@@ -29,6 +29,7 @@ from agentcli.agent.intent import (
     orders_change,
     reports_no_change,
     sentences,
+    telling_words,
     unclear,
     wants_answer,
 )
@@ -307,10 +308,10 @@ class Ending(SessionPart):
         return not reason.once or (reason.key or reason.reminder) in self._pending
 
     def _reasons(self, text: str) -> Iterator[Reason]:
-        idle, task = self._able() and not self._denied(), self._task()
-        failed = self.deeds.failed and self._core.checkpointer is not None
+        task, failed = self._task(), self.deeds.failed and self._core.checkpointer is not None
         if self._alone and (self.deeds.acted or failed) and not self.deeds.changed:
             self.deeds.changed = (self.deeds.unknown and not self.deeds.looked) or self._changed_files()
+        idle = self._able() and not self._denied() and not self._hindered(text, task)
         yield from undone(text, self.deeds, task, idle=idle, alone=self._alone, tools=self._core.traits)
         if self._alone and self.deeds.changed:
             yield from self._left(text, task)
@@ -415,6 +416,20 @@ class Ending(SessionPart):
     def _denied(self) -> bool:
         """Return True if a call of this turn was denied."""
         return any(isinstance(entry.body, ToolResult) and entry.body.status == "denied" for entry in self._of_turn())
+
+    def _hindered(self, text: str, task: str) -> bool:
+        """Return True if a command lacked a network, a host or a login, and the message names its error.
+
+        What the task or a call holds names no error: every message may repeat it.
+        """
+        if not self.deeds.ran or self.deeds.changed or asks(text) or claims_success(text):
+            return False
+        from agentcli.tools.lib.command_notes import out_of_reach  # few turns end without a change after a command
+
+        calls = list(_calls(self._of_turn()))
+        known = telling_words("\n".join([task, *(str(value) for call, _ in calls for value in call.input.values())]))
+        failed = (out_of_reach(result.output) for _, result in calls if result.status == "error")
+        return any((telling_words(lines) - known) & telling_words(text) for lines in failed)
 
     def _task(self) -> str:
         """Return what the person said in this turn."""

@@ -250,6 +250,8 @@ _WORD = r"[ぁ-ヿ一-鿿]{1,2}|[^\W\d_]+"
 """A word; two characters of a script without spaces count as one."""
 _SHORT = 3
 """Maximum words of a short text."""
+_TELLING = r"[a-z_]{6,}|\d{2,}"
+"""A number, or a word that is too long to occur in another text by chance."""
 _FILE = r"(?<![\w@:/.])(?:[\w@.-]+/)*[\w@.-]*\w\.[A-Za-z]\w{0,7}(?![\w/(-]|\.\w)"
 """The path or name of a file with an ending."""
 _COMMANDS = r"(?ms)^\s*```.*?(?:^\s*```|\Z)|`(?:(?P<word>[^`\s]*)|[^`\n]*)`"
@@ -431,6 +433,11 @@ def _spoken(task: str) -> str:
 def files_named(text: str) -> Sequence[str]:
     """Return what a text names in the form of a file with an ending, except in code and commands."""
     return re.findall(_FILE, re.sub(_COMMANDS, r" \g<word> ", text))
+
+
+def telling_words(text: str) -> frozenset[str]:
+    """Return the numbers and the long words of a text, by which another text can name it."""
+    return frozenset(re.findall(_TELLING, text.lower()))
 
 
 def lists_steps(text: str) -> bool:

@@ -607,6 +607,35 @@ def test_a_question_after_the_answer_to_a_question_is_an_offer_whatever_the_turn
     assert run(tmp_path / "2", script, "Why is the total in cart.py wrong? Fix it.")[0].ending == "incomplete"
 
 
+FETCH = call("bash", command="python fetch.py")
+REPORTS = {
+    "English": ("The rates could not be fetched: the host refuses the connection.", "done"),
+    "Chinese": ("没能下载：端口 4873 没有响应。", "done"),
+    "Japanese, by its status": ("サーバーが 403 を返しました。", "done"),
+    "not named": ("The rates come from the server now.", "incomplete"),
+    "named by the task only": ("rates.example serves the tables now.", "incomplete"),
+    "a question": ("The connection was refused. Shall I try another host?", "incomplete"),
+    "a success": ("Done: the connection works.", "incomplete"),
+}
+
+
+@pytest.mark.parametrize(("text", "ending"), REPORTS.values(), ids=REPORTS)
+def test_a_server_out_of_reach_explains_why_nothing_changed_if_the_message_names_its_error(
+    text: str, ending: str, tmp_path: Path
+) -> None:
+    error = "connect to rates.example port 4873: Connection refused (403)"
+    (tmp_path / "fetch.py").write_text(f"raise SystemExit({error!r})\n")
+    script = [say("", FETCH), say(text)]
+    assert run(tmp_path, script, "Update rates.json from rates.example and wire the tables")[0].ending == ending
+
+
+@pytest.mark.parametrize("error", ["unexpected character in line 4873", "localhost:4873: Connection refused"])
+def test_an_error_that_can_be_mended_here_explains_no_unchanged_task(error: str, tmp_path: Path) -> None:
+    (tmp_path / "fetch.py").write_text(f"raise SystemExit({error!r})\n")
+    script = [say("", FETCH), say(f"It ends with: {error}.")]
+    assert run(tmp_path, script, "Update rates.json with fetch.py")[0].ending == "incomplete"
+
+
 def test_progress_clears_the_count_so_that_a_later_promise_is_reminded_again(tmp_path: Path) -> None:
     script = [say("Let me look."), say("", READ), say("", LOOK), say("Let me fix it."), say("", WRITE), say("Fixed.")]
     last, _ = run(tmp_path, script)

@@ -38,6 +38,7 @@ _BLOCKED = (
 _SETTINGS_KEPT = r"could not (?:write|lock) config file [^\n]*\.git/config: Device or resource busy"
 _UNAUTHORISED = r"(?i)[^\n]*(?:\b401\b|\bE401\b|unauthori[sz]ed|ENEEDAUTH|authentication (?:failed|required)|could not read username)[^\n]{0,100}"
 _REFUSED = r"(?i)[^\n]*(?:connection refused|(?-i:\bECONNREFUSED\b)|failed to connect|can't connect|could not connect)[^\n]{0,100}"
+_BARRED = r"(?i)[^\n]*(?:\b403\b|forbidden|remote rejected|connection timed out)[^\n]{0,100}"
 _MISSING = r"(?i)[^\n]*(?:no such file|(?-i:\bENOENT\b)|not found|does not exist|cannot find|can't find)[^\n]*"
 _NAMED = r"(?:~|/)[^\s'\"`:,;()<>]+"
 READ_ONLY = r"(?i)[^\n]*(?:read-only file system|\bEROFS\b)[^\n]{0,100}"
@@ -71,6 +72,14 @@ def credentials_missing(output: str) -> str:
     """Return the line in which a command reports missing credentials; empty if there is none."""
     found = re.search(_UNAUTHORISED, output[-_TAIL:])
     return found.group().strip() if found else ""
+
+
+def out_of_reach(output: str) -> str:
+    """Return the lines that report the lack of a network, another host or a login; empty for none."""
+    tail = output[-_TAIL:]
+    lines = [found.group() for found in re.finditer(_BLOCKED, tail) if found["network"]]
+    lines += [line for line in re.findall(_REFUSED, tail) if not re.search(_PORT, line)]
+    return "\n".join([*lines, *re.findall(_UNAUTHORISED, tail), *re.findall(_BARRED, tail)])
 
 
 def blocked_by_sandbox(outcome: ToolOutput, sandbox: CommandSandbox) -> str:
