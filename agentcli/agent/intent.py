@@ -204,7 +204,7 @@ _MARKS = str.maketrans(dict.fromkeys(f"{string.punctuation}¿¡•", " ") | {"İ
 _CLAUSE = r"[.!?:;。！？；：।؟؛]+(?=\s|$|[^\x00-\x7f])"
 _CONJUNCTION = r",?\s+(?:and|then|und|dann|et|puis|y|luego|e|poi|en)\s+(?=\w)"
 _MARKER = r"[\s*_#>\"'(¿¡]*(?:[-+•]\s+)?(?:\d+[.)]\s*)?(?:\[[ x]\]\s*)?[*_\"'(]*"
-_LOOK_ONLY = r"(?i)\b(?:no|without(?: making)?(?: any)?) (?:code )?changes\b|\b(?:do not|don['’]t|without) (?:chang|edit|modif|writ|touch|fix|implement)\w* (?:anything|any (?:code|files?|thing)|(?:the )?(?:code|files?))\b|\bread[- ]only\b"
+_LOOK_ONLY = r"(?i)\b(?:no|without(?: making)?(?: any)?|(?:do not|don['’]t) make(?: any)?) (?:code )?changes\b|\b(?:do not|don['’]t|without) (?:chang|edit|modif|writ|touch|fix|implement)\w* (?:anything|any (?:code|files?|thing)|(?:the )?(?:code|files?))\b|\bread[- ]only\b"
 _SENTENCE_END = r"(?<=[.!?…।؟])[\"')\]*_]*\s+|(?<=[。！？])|\n+"
 _TO_A_PERSON = r"(?i)\byou(?:['’]\w+)?\b"
 """A sentence that addresses a person (`Let me know if you …`, `I'll leave that to you`).
@@ -246,8 +246,8 @@ _TELLS = (
 """The last clause of a sentence if it asks to tell what the clauses before it find."""
 _STOPS = " \t.!…。！।"
 """Characters around a sentence that no pattern expects."""
-_WORD = r"[ぁ-ヿ一-鿿]{1,2}|[^\W\d_]+"
-"""A word; two characters of a script without spaces count as one."""
+_WORD = r"[ぁ-ヿ一-鿿]{1,2}|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]{1,4}|[^\W\d_]+"
+"""A word; in a script without spaces, two characters count as one, or four if it writes each sound."""
 _SHORT = 3
 """Maximum words of a short text."""
 _TELLING = r"[a-z_]{6,}|\d{2,}"
@@ -324,11 +324,13 @@ def unclear(text: str, task: str, *, called: bool = False, ran: bool = False, fa
 
     That holds for every task that does not plainly ask for an answer. A few words tell too little, but for an order.
     `called` if the turn has called a tool, `ran` if a command ran: its result may be the answer. If the reply asks,
-    or the last command `failed`, any other imperative in an English task is an order.
+    or the last command `failed`, any other imperative in an English task is an order. After calls, one that a
+    conjunction adds to the question is an order, too.
     """
     said = _said(task)
     if _wants_answer(said, ran=ran):
-        return (failed or asks(text)) and not re.search(_LOOK_ONLY, said) and _orders_else(said)
+        sure = failed or asks(text)
+        return (called or sure) and not re.search(_LOOK_ONLY, said) and _orders_else(said, added=not sure)
     short = len(re.findall(_WORD, said)) <= _SHORT - asks(text)
     return not short or orders_change(task) or (called and (asks(text) or re.search(_STEPS, text) is not None))
 
@@ -353,12 +355,15 @@ def _wants_answer(said: str, *, ran: bool) -> bool:
     return any(asked) and not ordered
 
 
-def _orders_else(said: str) -> bool:
-    """Return True if an English clause orders something else than an answer or a run: an imperative with its object."""
+def _orders_else(said: str, *, added: bool) -> bool:
+    """Return True if an English clause orders something else than an answer or a run: an imperative with its object.
+
+    `added` leaves out the first clause of each sentence.
+    """
     return any(
         re.match(_IMPERATIVE, clause) and not (_begins("informs", clause, surely=True) or re.match(_RUNS, clause))
         for line in re.split(_SENTENCE, re.sub(_TELLS, "", said))
-        for clause in re.split(_CONJUNCTION, line)
+        for clause in re.split(_CONJUNCTION, line)[added:]
         if not re.search(_QUESTION, line)
     )
 

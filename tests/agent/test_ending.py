@@ -539,6 +539,7 @@ ELSE_ORDERED = {
     "after a search": "find the factor and raise its default to 3",
     "after a question": "Why is the total wrong? Round it up.",
     "in a file named by its kind": "Write a Dockerfile for the cart",
+    "after a review": "Review cart.py and address the issues",
 }
 
 
@@ -547,6 +548,14 @@ def test_a_question_is_no_end_of_a_task_with_another_imperative(task: str, tmp_p
     script = [say("", READ), say("There are two ways. Which one do you mean?")]
     assert run(tmp_path / "1", script, task)[0].ending == "incomplete"
     assert run(tmp_path / "2", [*script, say("ANSWERED")], task)[0].ending == "done"
+
+
+def test_an_order_that_follows_a_question_in_its_sentence_is_no_answer_without_a_change(tmp_path: Path) -> None:
+    script = [say("", READ), say("One issue: the price doubles.")]
+    assert run(tmp_path / "1", script, "Review cart.py and address the issues")[0].ending == "incomplete"
+    only = "Review cart.py and sort the issues. Do not make changes."
+    assert run(tmp_path / "2", script, only)[0].steps == 2
+    assert run(tmp_path / "3", [script[1]], "Review cart.py and address the issues")[0].steps == 1
 
 
 NO_ORDER = {
@@ -634,6 +643,12 @@ def test_an_error_that_can_be_mended_here_explains_no_unchanged_task(error: str,
     (tmp_path / "fetch.py").write_text(f"raise SystemExit({error!r})\n")
     script = [say("", FETCH), say(f"It ends with: {error}.")]
     assert run(tmp_path, script, "Update rates.json with fetch.py")[0].ending == "incomplete"
+
+
+def test_a_script_without_spaces_has_words(tmp_path: Path) -> None:
+    script = [say("", READ), say("เดี๋ยวจะเพิ่มปุ่มให้ครับ")]
+    assert run(tmp_path / "1", script, "เพิ่มปุ่มออกจากระบบในเมนู")[0].ending == "incomplete"
+    assert run(tmp_path / "2", [say("สวัสดีครับ")], "สวัสดีครับ")[0].steps == 1
 
 
 def test_progress_clears_the_count_so_that_a_later_promise_is_reminded_again(tmp_path: Path) -> None:
