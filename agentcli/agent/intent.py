@@ -57,8 +57,8 @@ LANGUAGES = {
         r"(?:(?:and|now|next|then|first|so|ok|okay|alright),?\s+)*(?:I(?:['’]ll| will| am going to|['’]m going to| need to)|let me(?! know\b)|let['’]s)\b",
         _INFORMS,
         r"(?:can|could|would|will) you\b",
-        r"\bremain(?:ing|s? to)\b|\bstill (?:to|needs?|missing|open|pending|left|ha(?:s|ve) to|untouched)\b|\bleft to (?:do|be)\b|\byet to\b|\bnot (?:yet )?(?:done|finished|started|covered|converted|migrated)\b|\bthe (?:other|rest|others)\b[^.]{0,40}\b(?:can|could|will|needs?|should|follows?)\b|\banother (?:session|run|step|turn)\b|\bseparate (?:session|run|step|turn|change)\b",
-        unchanged=r"\b(?:changed|modified|touched|edited) nothing\b|\bmade no (?:\w+ )?(?:changes?|edits?)\b|\bnothing (?:[\w`/-]+ ){0,4}(?:was|has been) (?:changed|modified|touched|edited)\b|\bleft (?:[\w`./*-]+ ){1,4}?(?:untouched|unchanged|alone|as (?:it|they) (?:is|was|are|were))\b|\bno (?:\w+ )?(?:changes?|files?) (?:was|were|has been|have been) (?:made|changed|modified)\b|\b(?:did|have)(?:n['’]t| not) (?:chang|modif|touch|edit)\w* an?y?\b",
+        r"(?<!no )\bremain(?:ing|s? (?:to|open))\b|\bstill (?:to|needs?|missing|open|pending|left|ha(?:s|ve) to|untouched)\b|(?<!nothing )\bleft to (?:do|be)\b|\byet to\b|\bnext up\b|\b(?:comes?|is|are) next\b(?=[.!])|\b(?:moving on|continuing|proceeding) (?:to|with)\b|\bnot (?:yet )?(?:done|finished|started|covered|converted|migrated)\b|\bthe (?:other|rest|others)\b[^.]{0,40}\b(?:can|could|will|needs?|should|follows?)\b|\banother (?:session|run|step|turn)\b|\bseparate (?:session|run|step|turn|change)\b",
+        unchanged=r"\b(?:changed|modified|touched|edited) nothing\b|\bmade no (?:\w+ )?(?:changes?|edits?)\b|\bnothing (?:[\w`/-]+ ){0,4}(?:was|has been) (?:changed|modified|touched|edited)\b|\bleft (?:[\w`./*-]+ ){1,4}?(?:untouched|unchanged|alone|as(?: it| they)? (?:is|was|are|were))\b|\bno (?:\w+ )?(?:changes?|files?) (?:was|were|has been|have been) (?:made|changed|modified)\b|\b(?:did|have)(?:n['’]t| not) (?:chang|modif|touch|edit)\w* an?y?\b",
     ),
     "German": Language(
         r"(?:bitte\s+)?(?:behebe?|repariere|korrigiere|ändere|änder|ergänze|füge?|implementiere|entferne|lösche|ersetze|benenne|verschiebe|"
@@ -265,18 +265,20 @@ _DONE = (
 """The beginning of a reply that claims success."""
 _OPEN_BOX = r"^\s*[-*+] \[ \] "
 """An item of a list that is not ticked, at the beginning of a line."""
-_LEFT_LIST = (
-    r"(?im)^\W*(?:(?:still )?(?:remaining|open)|still (?:to do|missing)|left to do|not (?:yet )?done|to-?do|noch (?:offen|zu tun)|offen|reste(?: à faire)?|pendientes?|por hacer|"
-    r"pendentes?|por fazer|da fare|осталось|剩余|剩下|待办|残り|未対応|남은 (?:작업|일))(?!\w)[^\n]{0,40}[:：]\W*$|"
-    + _OPEN_BOX
+_LEFT_LABEL = (
+    r"(?:(?:still )?(?:remaining|open)|still (?:to do|missing)|left to do|not (?:yet )?done|to-?do|noch (?:offen|zu tun)|offen|reste(?: à faire)?|pendientes?|por hacer|"
+    r"pendentes?|por fazer|da fare|осталось|剩余|剩下|待办|残り|未対応|남은 (?:작업|일))(?!\w)"
 )
-"""The beginning of a list of what is left, or an item of a list that is not ticked."""
+_LEFT_LIST = rf"(?im)^\W*{_LEFT_LABEL}[^\n]{{0,40}}[:：]\W*$|^\W*\*\*(?!open\b){_LEFT_LABEL}[^\n*]{{0,40}}(?:[:：]\*\*|\*\*[:：])\s*(?!none|nothing)\w|{_OPEN_BOX}"
+"""The heading of what is left, or an item of a list that is not ticked. In bold, the heading may begin its text."""
 _NEEDLESS = (
-    r"(?i)\bno changes? (?:(?:is|are|was|were) )?(?:needed|necessary|required)\b|\bnothing (?:to (?:change|fix|remove|update|do)|needs to (?:be )?chang\w+)\b|"
+    r"(?i)\bno changes? (?:(?:is|are|was|were) )?(?:needed|necessary|required)\b|\bnothing (?:(?:left )?(?:for me )?to \w+(?! with)|needs to (?:be )?chang\w+)\b|"
     r"\bkeine Änderung\w* (?:nötig|notwendig|erforderlich)\b|\baucun (?:changement|modification)\w* (?:n['’]est )?nécessaire|\bno (?:es|fue) necesario\b|\bnão (?:é|foi) necessári\w+|"
     r"\bnon (?:è|era) necessari\w+|\bизменени\w+ не (?:требу|нуж)\w+|无需(?:任何)?(?:修改|更改|改动)|(?:変更|修正)は(?:不要|必要ありません)|(?:변경|수정)할 필요가 없"
 )
-"""The statement that nothing has to change, in a first sentence."""
+"""The statement that nothing has to change, in a first sentence or at the end of the last one."""
+_SO = r"(?:\A|[;:]\s|\bso,?\s)(?:there(?:['’]s| is| was) )?"
+"""What comes before a clause that states a result."""
 _PERCENT = r"(\d+(?:[.,]\d+)?)\s?[%％]"
 """A percentage, and its number."""
 _FENCE_MARK = r"(?m)^\s*(?:`{3,}|~{3,})"
@@ -371,11 +373,12 @@ def _orders_else(said: str, *, added: bool) -> bool:
 def reports_no_change(text: str) -> bool:
     """Return True if a reply states that nothing was changed, and leaves nothing open.
 
-    Its first sentence may also state that nothing has to change, or its last one, which then states no more.
+    Its first sentence may also state that nothing has to change, or the last clause of its last one.
     """
     first = next(iter(re.split(_SENTENCE_END, text.strip(), maxsplit=1)))
     last = re.split(_SENTENCE_END, text.strip())[-1].strip(_STOPS)
-    stated = re.search(_NEEDLESS, first) or re.fullmatch(_NEEDLESS, last) or _holds("unchanged", text)
+    ends = re.search(rf"(?i){_SO}(?:{_NEEDLESS.removeprefix('(?i)')})(?: \w+)?\Z", last)
+    stated = re.search(_NEEDLESS, first) or ends or _holds("unchanged", text)
     return bool(stated) and not (
         asks(text) or leaves_open(text) or claims_success(text) or announces(text, anywhere=True)
     )
@@ -389,7 +392,7 @@ def falls_short(text: str, task: str) -> bool:
 
 def leaves_open(text: str) -> bool:
     """Return True if a reply lists what is left of its task, or its last paragraph says that something is."""
-    return bool(re.search(_LEFT_LIST, text) or _holds("left", _last_said(text.strip())))
+    return bool(re.search(_LEFT_LIST, text) or _holds("left", re.sub(_COMMANDS, "", _last_said(text.strip()))))
 
 
 def claims_success(text: str) -> bool:

@@ -270,6 +270,8 @@ NO_CHANGE_REPORTED = {
     "German, nothing needed": "Der Faktor stimmt schon. Keine Änderung nötig.",
     "French": "Le facteur est déjà juste. Aucun fichier n'a été modifié.",
     "Spanish": "Ya lo hace. No modifiqué nada.",
+    "English, as it is": "Each function has a docstring, so I left the file as is.",
+    "English, at the end": "There are none left. I searched `src`, so there was nothing to remove.",
     "Polish": "To już działa, więc niczego nie zmieniałem.",
     "Chinese": "系数是对的。没有改动。",
 }
@@ -509,6 +511,10 @@ OPEN_ENDS = {
     "the rest, in English": "The factor is right. The other modules need the same.",
     "the rest, in French": "Le facteur est juste. Il reste le test.",
     "the rest, in Chinese": "系数已改。其余文件还需处理。",
+    "what is left, in a sentence": "The factor is right.\n\n**Not done:** the test, which needs a table.\n\nRun it again.",
+    "what remains open": "The factor is right. Issues 2 and 3 remain open.",
+    "what comes next": "The factor is right. The test comes next.",
+    "a sentence without a verb": "The factor is right. Moving on to the test.",
     "an announcement in Vietnamese": "Đã sửa hệ số. Tiếp theo tôi sẽ viết bài kiểm tra.",
     "an announcement in Japanese": "係数を直しました。続いてテストを書きます。",
     "half a block of code": "The test is:\n\n```python\ndef test_price():\n    assert pri",
@@ -599,6 +605,19 @@ def test_a_part_of_the_work_is_no_end_if_the_message_leaves_the_rest_open(text: 
     assert (last.ending, last.steps) == ("incomplete", 3)
     again = [say("", WRITE), say(text), say("", CHECK), say("All is there.")]
     assert run(tmp_path / "2", again)[0].ending == "done"
+
+
+NOTHING_OPEN = {
+    "none": "The factor is right. No remaining call is wrong.",
+    "a name": "The factor is right while `len(remaining)` is 2.",
+    "no work": "The factor is right, and there is nothing left to do.",
+    "a place": "The factor is next to the total.",
+}
+
+
+@pytest.mark.parametrize("text", NOTHING_OPEN.values(), ids=NOTHING_OPEN)
+def test_a_word_for_what_is_left_may_say_that_nothing_is(text: str, tmp_path: Path) -> None:
+    assert run(tmp_path, [say("", WRITE), say(text)])[0].steps == 2
 
 
 def test_what_remains_after_git_without_a_changed_file_is_not_of_the_task(tmp_path: Path) -> None:
