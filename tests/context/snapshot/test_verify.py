@@ -42,6 +42,14 @@ def test_what_occurs_stays(sentence: str) -> None:
     assert verified(Snapshot(knowledge=(sentence,)), SAID) == (Snapshot(knowledge=(sentence,)), ())
 
 
+def test_a_goal_is_looked_up_up_to_the_longest_sentence() -> None:
+    said = "I want the whole door painted green today"
+    evidence = Evidence([said], longest=60, user_texts=[VerbatimText(3, 2, f"{said}.")])
+    tail = " ".join(f"{first}{second}ling" for first in "bdfgklmn" for second in "aeiou")
+    goal = f"{said} {tail}"
+    assert verified(Snapshot(goal=goal), evidence)[0].goal.startswith(said)
+
+
 @each_row(
     ("sentence", "unknown"),
     [
