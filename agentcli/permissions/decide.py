@@ -148,8 +148,9 @@ def _exposing(
     paths = [path for path in line.read_outside if not in_other_tmp(path, workspace)]
     if line.calls_git and any(map(names_private, line.recorded_names)):
         return None
+    lists = line.only_lists and boxed
     contents = line.shows_history and (boxed or line.calls_git)
-    exposed = exposed_for(paths, workspace, git=line.calls_git or not boxed, contents=contents)
+    exposed = exposed_for(paths, workspace, git=line.calls_git or not boxed, contents=contents, lists=lists)
     if exposed is None or (exposed.hidden and not boxed):
         return None
     wider = replace(workspace, exposes=False, exposed=exposed)
@@ -157,6 +158,8 @@ def _exposing(
     reads = decision.rule == "read-only"
     free = _boxed(decision, workspace) if boxed else reads or decision.why.startswith(_ELSEWHERE)
     if decision.decision != "allow" or not free:
+        return None
+    if lists and not reads:
         return None
     why = "every command only reads" if reads else decision.why
     verb = "sees" if boxed else "reads"

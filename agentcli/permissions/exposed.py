@@ -22,6 +22,7 @@ from agentcli.permissions.paths import (
     Workspace,
     below,
     canonical,
+    entries_of,
     is_installed,
     names_protected,
     resolved,
@@ -78,10 +79,11 @@ _ENDINGS = frozenset(["pem", "key", "p8", "p12", "pfx", "jks", "keystore", "kdbx
 _KEYS = re.compile(
     r"id_(?:rsa|dsa|ecdsa|ed25519)(?!.*\.pub$).*|[._](?:netrc|dockercfg)|env\.(?:local|dev|prod|stag|test)\w*"
     r"|\.(?:pgpass|htpasswd|my\.cnf|vault[-_]\w+|boto|s3cfg|dev\.vars)|\.?rclone\.conf|wallet\.dat|secring\.gpg"
-    r"|(?:root|access)[-_]?keys?\.csv|passwords?\.(?:txt|csv|xlsx?)|logins\.json|key[34]\.db|cookies(?:\.sqlite)?"
-    r"|login data|kube[._-]config"
+    r"|(?:root|access)[-_]?keys?\.csv|passwords?\.(?:txt|csv|xlsx?)|kube[._-]config"
 )
 """Names of other files with keys or passwords, in lower case."""
+_PROFILE = re.compile(r"logins\.json|key[34]\.db|cookies(?:\.sqlite)?|login data")
+"""Names of such files in the profile of a browser or mail program, in lower case."""
 _ACCOUNT = re.compile(r"service[-_]?account|firebase[-_]adminsdk")
 """Part of the names of JSON files with the key of an account."""
 _COPIES = frozenset(["bak", "backup", "old", "orig", "save", "copy", "swp", "swo"])
@@ -102,11 +104,14 @@ _CREDENTIALS = re.compile(rb"(?i)://[^/\s@]*:[^/\s@]*@|://[\w-]{20,}@|extraheade
 """An address with a password, or a header, in the settings of a repository."""
 
 
-def exposed_for(paths: Sequence[Path], workspace: Workspace, *, git: bool, contents: bool) -> Exposed | None:
+def exposed_for(
+    paths: Sequence[Path], workspace: Workspace, *, git: bool, contents: bool, lists: bool = False
+) -> Exposed | None:
     """Return what the sandbox of a command that names these paths shows; None if one of them needs a question.
 
     With `git`, the command also sees the repositories around the paths. Without, it sees no history. `contents` is
-    true if it may show recorded files: then no file with keys may be among them.
+    true if it may show recorded files: then no file with keys may be among them. `lists` is true if it shows only
+    names, sizes and times. Then hidden folders of the home folder may be shown, too.
     """
     tops = _outermost(map(_before_wildcard, paths))
     if not tops or len(tops) > _MOST_PATHS:
@@ -118,12 +123,14 @@ def exposed_for(paths: Sequence[Path], workspace: Workspace, *, git: bool, conte
         named = [path, *(repository(path) if git and probe.is_dir(path) else ())]
         if ".git" in path.parts or str(path) in secret_settings(path.parent):
             return None
-        if not all(_may_be_shown(each, workspace) for each in named):
+        if not all(_may_be_shown(each, workspace, lists) for each in named):
             return None
         found |= dict.fromkeys(named)
     shown = _outermost(found)
     hidden = _hidden_in(shown, workspace, git=git, recorded=git and not contents)
-    return None if hidden is None else Exposed(shown, hidden)
+    if hidden is None or (lists and any(_of_profile(each) and _by_program(each, workspace) for each in hidden)):
+        return None
+    return Exposed(shown, hidden)
 
 
 def in_other_tmp(path: Path, workspace: Workspace) -> bool:
@@ -202,7 +209,7 @@ def holds_private(last: str, around: str, *, folder: bool) -> bool:
     if folder:
         return around.startswith(".") and (canonical(around), name) in _PAIRS
     ends = name.endswith(("_history", "kubeconfig", ".env")) or not _ENDINGS.isdisjoint(name.split(".")[1:][-2:])
-    if ends or _KEYS.fullmatch(name):
+    if ends or _KEYS.fullmatch(name) or _PROFILE.fullmatch(name):
         return True
     if name.endswith(".json") and _ACCOUNT.search(name):
         return True
@@ -290,8 +297,8 @@ def in_home(path: Path, homes: Sequence[Path]) -> tuple[Path | None, tuple[str, 
     return home, path.relative_to(home).parts if home is not None else path.parts[2:]
 
 
-def _may_be_shown(path: Path, workspace: Workspace) -> bool:
-    """Return True if nothing about a resolved path itself forbids that a command sees it."""
+def _may_be_shown(path: Path, workspace: Workspace, lists: bool = False) -> bool:
+    """Return True if nothing about a resolved path itself forbids that a command sees it, or `lists` it."""
     if in_other_tmp(path, workspace):
         return False
     if is_installed(path, workspace):
@@ -305,14 +312,32 @@ def _may_be_shown(path: Path, workspace: Workspace) -> bool:
         or below(path, (*_HOMES, *(each.parent for each in homes if each.parent != Path("/"))))
     ):
         return False
-    first = canonical(inner[0])
-    if home is not None and (first.startswith(".") or inner[0] in OF_PROGRAMS or first in _MAIL):
+    if home is not None and (inner[0] in OF_PROGRAMS or canonical(inner[0]) in _MAIL):
+        return False
+    if _by_program(path, workspace) and not (lists and _may_be_listed(home, inner)):
         return False
     if any(below(path, (resolved(own),)) for own in workspace.own):
         return False
     return _owned(path) and _mount_of(path) in {
         _mount_of(top) for top in (Path("/"), *homes, *workspace.resolved_roots)
     }
+
+
+def _by_program(path: Path, workspace: Workspace) -> bool:
+    """Return True if a resolved path is in a hidden folder of a home folder, or such a file."""
+    home, inner = in_home(path, homes_of(workspace))
+    return home is not None and inner[:1] != () and canonical(inner[0]).startswith(".")
+
+
+def _may_be_listed(home: Path | None, inner: Sequence[str]) -> bool:
+    """Return True if the names in a hidden folder tell nothing of mail and visited sites."""
+    around = [home.joinpath(*inner[:depth]) for depth in range(1, len(inner) + 1)] if home is not None else []
+    mail = any(canonical(name).lstrip(".") in _MAIL for name in inner)
+    return not mail and not any(_of_profile(Path(entry.path)) for each in around for entry in entries_of(str(each)))
+
+
+def _of_profile(path: Path) -> bool:
+    return _PROFILE.fullmatch(path.name.lower()) is not None
 
 
 def _records_private(path: Path) -> bool:

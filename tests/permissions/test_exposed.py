@@ -34,9 +34,16 @@ _SECRETS = (
     *(".ssh/id_rsa", ".bash_history", ".mozilla/cookies", "Library/Mail/1", "Mail/inbox", ".config/gh/hosts.yml"),
     *("dev/other/id_rsa.bak", "dev/other/prod.env", "dev/other/secrets.prod.yaml", "dev/other/.config/gh/hosts.yml"),
     *("dev/other/secrets/deep/db.yaml", "dev/other/.netrc~", "dev/other/kubeconfig", "dev/other/client_secret_1.json"),
-    *("dev/denied/plan.txt", "snap/firefox/key4", "../bob/notes.txt"),
+    *("dev/denied/plan.txt", "snap/firefox/key4", "../bob/notes.txt", ".claude/settings.json", ".tool/auth.json"),
 )
 _PLAIN = {"dev/other/src/a.py": "needle = 1\n", "notes.txt": "my own notes\n", "dev/other/README.md": "needle\n"}
+_LISTED = (
+    ".claude/hooks/check.sh",
+    ".tool/bin/tool",
+    ".fire/a.default/cookies.sqlite",
+    ".fire/a.default/site/bank",
+    ".mail/cur/bank",
+)
 _SCRIPT = """#!/bin/sh
 echo "needle $1"
 [ "$1" = steal ] && cat ~/.ssh/id_rsa ~/dev/other/server.pem ~/dev/other/.env ~/notes.txt
@@ -60,6 +67,10 @@ GOOD = (
     ("find ~/dev/other -name '*.py' | xargs grep -n needle", "needle = 1"),
     ("cat ~/dev/other/src/*", "needle = 1"),
     ("diff ~/dev/other/README.md ~/dev/clean/a.txt && echo same", "same"),
+    ("ls -la ~/.claude/ | grep hooks", "hooks"),
+    ("find ~/.claude -name '*.sh' | sort", "check.sh"),
+    ("ls ~/.tool/bin/to* 2>/dev/null || echo none", ".tool/bin/tool"),
+    ("test -f ~/.claude/settings.json && [ -d ~/.tool ] && echo both", "both"),
 )
 ONLY_AUTO = (
     ('python3 -c "import sys; print(open(sys.argv[1]).read())" ~/notes.txt', "my own notes"),
@@ -104,6 +115,9 @@ HOSTILE = (
     "git -C ~/dev/lent cat-file --batch-all-objects --batch; git -C ~/dev/past show HEAD~1:server.pem",
     "cd ~/dev/clean && git status && grep -rh . ~/dev/clean",
     f"git status && python3 -c {shlex.quote(_OBJECTS)} ~/dev",
+    "ls ~/.claude && cat ~/.claude/settings.json; find ~/.claude -type f | xargs cat; find ~/.claude -exec cat {} +",
+    "ls ~/.tool | xargs -I{} cat ~/.tool/{}; grep -r . ~/.claude ~/.tool; cat ~/.tool/*; cd ~/.tool && cat auth.json",
+    "ls -laR ~/.claude ~/.tool; stat ~/.claude/settings.json; find ~/.tool -ls; du -a ~/.claude; readlink -f ~/.tool/auth.json",
 )
 
 
@@ -140,7 +154,7 @@ def _laid_out(top: Path) -> Path:
     home, work = top / "home", top / "home/dev/work"
     for name in _SECRETS:
         _write(home / name, f"key: {SECRET}\n")
-    for name, text in _PLAIN.items():
+    for name, text in (*_PLAIN.items(), *((name, "") for name in _LISTED)):
         _write(home / name, text)
     _write(home / "dev/other/run.sh", _SCRIPT)
     (home / "dev/other/run.sh").chmod(0o755)
@@ -324,6 +338,18 @@ def test_no_secret_comes_out_of_the_folders_that_a_command_names(top: Path, mode
     assert [row for row in found if SECRET in row[1]] == []
     assert not [row for row in found if "my own notes" in row[1]], "a link of the project leads outside, or sends it"
     assert sum(text.startswith("asked") for _, text in found) < len(found) * 0.9, "few of them are held by the sandbox"
+
+
+@pytest.mark.parametrize("mode", ["ask", "auto"])
+def test_no_names_of_mail_sites_or_credentials_come_out_of_hidden_folders(top: Path, mode: Mode) -> None:
+    workspace = workspace_of(_laid_out(top))
+    os.symlink("../.ssh", top / "home/.tool/keys")
+    os.symlink(top / "home/.claude", workspace.cwd / "inside")
+    folders = ("~/.fire", "~/.fire/a.default/site", "~/.mail/cur", "~/.ssh", "~/.tool/keys/", "~/.mozilla", "inside")
+    lines = [f"{program} {folder}" for folder in folders for program in ("ls -R", "find", "stat")]
+    found = {line: ran(line, mode, workspace) for line in (*lines, "ls ~", "ls ~/Library", "find ~ -name bank")}
+    assert [line for line, text in found.items() if not text.startswith("asked")] == []
+    assert "hosts.yml" not in ran("find ~/.config", mode, workspace)
 
 
 @pytest.mark.parametrize("mode", ["ask", "auto"])

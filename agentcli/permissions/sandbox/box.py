@@ -176,11 +176,14 @@ def homes_of(workspace: Workspace, roots: Sequence[Path]) -> tuple[Path, ...]:
 
 
 def _private(workspace: Workspace, roots: Sequence[Path]) -> tuple[Path, ...]:
-    """Return existing private files and folders of the user, except folders that contain the workspace."""
+    """Return existing private files and folders of the user, except folders that contain the workspace.
+
+    What the command may see by name is none of them.
+    """
     homes = workspace.homes
     named = [*(f"{home}/{name}" for home in homes for name in _HIDDEN_IN_HOME), *map(str, workspace.own)]
     there = dict.fromkeys(map(resolved, filter(probe.exists, named)))
-    return tuple(path for path in there if not _holds(path, roots))
+    return tuple(path for path in there if not _holds(path, (*roots, *workspace.exposed.paths)))
 
 
 def _holds(path: Path, roots: Sequence[Path]) -> bool:

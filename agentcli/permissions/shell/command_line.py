@@ -47,7 +47,7 @@ from agentcli.permissions.shell.programs.known_programs import (
     uses_network,
 )
 from agentcli.permissions.shell.programs.option_grammar import fit
-from agentcli.permissions.shell.programs.readers import READERS
+from agentcli.permissions.shell.programs.readers import BRACKETS, READERS, shows_no_content
 from agentcli.permissions.shell.syntax.file_names import meanings
 from agentcli.permissions.shell.syntax.parse import (
     UNKNOWN,
@@ -373,6 +373,9 @@ class CommandLine:
             )
             forms = (form for word in (".", *program, *words) for form in (word, word.partition("=")[2]))
             yield from product((form for form in forms if form and not any(map(str.isspace, form))), folders)
+        for command, folders in zip(self.commands, self.folders, strict=True):
+            if command.words[0] in BRACKETS:  # its part has no words
+                yield from product(command.words[1:-1], folders)
         yield from ((word, self.workspace.cwd) for word in assigned_words(self.text))
 
     def _lies_outside(self, program: str, folders: Sequence[Path]) -> bool:
@@ -403,6 +406,12 @@ class CommandLine:
     def calls_git(self) -> bool:
         """True if a command of it reads or changes repositories."""
         return any(words[0] in ("git", "jj") for part in self._running[0] for words in runs(part))
+
+    @cached_property
+    def only_lists(self) -> bool:
+        """True if each command only reads what it may read, or shows only names, sizes and times of files."""
+        each = zip(self.commands, self.readings, strict=True)
+        return bool(self.commands) and all(not of.why or shows_no_content(one.words) for one, of in each)
 
     @property
     def shows_history(self) -> bool:

@@ -342,6 +342,8 @@ def shows_no_content(words: Sequence[str]) -> bool:
     name, *arguments = words
     if name in BRACKETS:
         name, arguments = "test", arguments[:-1]
+    if name == "find":
+        return not isinstance(find_reads(arguments), str)
     fitting = fit(READERS[name], arguments) if READERS.get(name) else ""
     kinds = {kind for kind, _ in fitting[1]} if not isinstance(fitting, str) else set()
     return "entry" in kinds and kinds.isdisjoint(PATHS - {"entry"})
