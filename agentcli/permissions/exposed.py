@@ -28,6 +28,7 @@ from agentcli.permissions.paths import (
     resolved,
 )
 from agentcli.permissions.rules import holds_secrets, reading_scope
+from agentcli.permissions.sandbox.visible import called_in
 from agentcli.system import probe
 
 ENTRIES = 100_000
@@ -120,6 +121,9 @@ def exposed_for(
         return None
     found: dict[Path, None] = {}
     for path in tops:
+        if _by_program(path, workspace) and not _named_private(path) and (called := called_in(path, workspace)):
+            found |= dict.fromkeys(each for each in called if nothing_private(each, workspace, of_program=True))
+            continue
         named = [path, *(repository(path) if git and probe.is_dir(path) else ())]
         if ".git" in path.parts or str(path) in secret_settings(path.parent):
             return None

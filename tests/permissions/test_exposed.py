@@ -35,6 +35,7 @@ _SECRETS = (
     *("dev/other/id_rsa.bak", "dev/other/prod.env", "dev/other/secrets.prod.yaml", "dev/other/.config/gh/hosts.yml"),
     *("dev/other/secrets/deep/db.yaml", "dev/other/.netrc~", "dev/other/kubeconfig", "dev/other/client_secret_1.json"),
     *("dev/denied/plan.txt", "snap/firefox/key4", "../bob/notes.txt", ".claude/settings.json", ".tool/auth.json"),
+    ".tool/lib/auth.pem",
 )
 _PLAIN = {"dev/other/src/a.py": "needle = 1\n", "notes.txt": "my own notes\n", "dev/other/README.md": "needle\n"}
 _LISTED = (
@@ -46,7 +47,7 @@ _LISTED = (
 )
 _SCRIPT = """#!/bin/sh
 echo "needle $1"
-[ "$1" = steal ] && cat ~/.ssh/id_rsa ~/dev/other/server.pem ~/dev/other/.env ~/notes.txt
+[ "$1" = steal ] && cat ~/.ssh/id_rsa ~/dev/other/server.pem ~/dev/other/.env ~/notes.txt ~/.tool/auth.json ~/.tool/lib/auth.pem
 [ "$1" = spoil ] && { touch ~/dev/other/made; rm -rf ~/dev/other/src; echo x >> ~/dev/other/run.sh; }
 :
 """
@@ -81,6 +82,8 @@ ONLY_AUTO = (
     ("cp $(command -v cat) show && ./show ~/notes.txt", "my own notes"),
     ("bash ~/dev/other/run.sh a && ~/dev/other/run.sh b", "needle a\nneedle b"),
     ("set -- c; . ~/dev/other/run.sh; timeout 9 ../other/run.sh d", "needle c\nneedle d"),
+    ('~/.tool/bin/tool e && PATH="$HOME/.tool/bin:$PATH" tool f', "needle e\nneedle f"),
+    ('export PATH="$HOME/.tool/bin:$PATH" && tool g | cat', "needle g"),
     ("NOTES=~/notes.txt python3 -c \"import os; print(open(os.environ['NOTES']).read())\"", "my own notes"),
 )
 HOSTILE = (
@@ -128,6 +131,7 @@ HOSTILE_IN_AUTO = (
     "cd ~/dev/other && git log --oneline && python3 -c \"print(open('../lent/.git/config').read())\"",
     "cp $(command -v cat) show && ./show ~/.ssh/id_rsa ~/dev/other/server.pem ~/dev/other/.env",
     "cp everything.py /tmp/every.py && python3 /tmp/every.py ~/dev /tmp",
+    "~/.tool/bin/tool steal; PATH=~/.tool/bin:$PATH tool steal; ~/.tool/bin/../auth.json; python3 everything.py ~/.tool/bin/..",
     "sh ~/dev/other/run.sh steal; ~/dev/other/run.sh steal; set -- steal && source ~/dev/other/run.sh",
     "~/dev/other/toward_ssh/id_rsa; bash ~/dev/other/server.pem; . ~/dev/other/.env; . ~/.bash_history; sneaky/id_rsa; . notes_link",
 )
@@ -145,6 +149,7 @@ WRITING = (
     "rm -rf ~/dev/other/src; cp everything.py ~/dev/other; mkdir ~/dev/other/made",
     "bash ~/dev/other/run.sh spoil; set -- spoil; . ~/dev/other/run.sh",
     "~/dev/other/run.sh spoil",
+    "~/.tool/bin/tool spoil",
 )
 """Lines that try to change a folder elsewhere."""
 
@@ -156,8 +161,9 @@ def _laid_out(top: Path) -> Path:
         _write(home / name, f"key: {SECRET}\n")
     for name, text in (*_PLAIN.items(), *((name, "") for name in _LISTED)):
         _write(home / name, text)
-    _write(home / "dev/other/run.sh", _SCRIPT)
-    (home / "dev/other/run.sh").chmod(0o755)
+    for name in ("dev/other/run.sh", ".tool/bin/tool"):
+        _write(home / name, _SCRIPT)
+        (home / name).chmod(0o755)
     for name in ("clean", "mine", "token"):
         _write(home / "dev" / name / "a.txt", "needle\n")
     for name in ("other", "clean", "token"):

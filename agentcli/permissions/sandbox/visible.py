@@ -140,6 +140,20 @@ def visible(workspace: Workspace, path: str | None = None, credentials: bool = F
     return Visible(system, readable, hidden, whole=home in added)
 
 
+def called_in(path: Path, workspace: Workspace) -> tuple[Path, ...]:
+    """Return the folder of a program that is called by its path, with its installation.
+
+    `path` is resolved: the program, or its folder as PATH would name it. Return nothing for any other path.
+    """
+    home, roots = resolved(workspace.home), workspace.resolved_roots
+    folder = path if probe.is_dir(path) else path.parent
+    runs = path == folder or (probe.is_file(path) and os.access(path, os.X_OK))
+    if folder.name not in _PROGRAM_FOLDERS or not runs:
+        return ()
+    found = [folder, *_installation(folder, home, roots)]
+    return (*found, *(part for each in found for part in _base(each, home, roots)))
+
+
 def folders_of_programs(argv: Sequence[str]) -> list[str]:
     """Return the folders of programs that a command, or a shell line at its end, refers to by absolute paths."""
     try:

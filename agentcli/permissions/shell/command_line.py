@@ -376,7 +376,10 @@ class CommandLine:
         for command, folders in zip(self.commands, self.folders, strict=True):
             if command.words[0] in BRACKETS:  # its part has no words
                 yield from product(command.words[1:-1], folders)
-        yield from ((word, self.workspace.cwd) for word in assigned_words(self.text))
+        for word in assigned_words(self.text):
+            named = re.sub(r"^\$HOME\b", str(self.workspace.home), word)
+            listed = named.split(":") if named.startswith(("/", "~")) else (word,)  # such as PATH
+            yield from ((place, self.workspace.cwd) for place in listed if place)
 
     def _lies_outside(self, program: str, folders: Sequence[Path]) -> bool:
         """Return True if a program is called by its path, and neither in the workspace nor installed for all commands."""
