@@ -146,6 +146,8 @@ class Place:
 
     @property
     def work(self) -> Path:
+        if self.folder == self.home:
+            return self.home_here
         inside = self.folder.removeprefix(self.home + "/") if self.home else ""
         return self.home_here / inside if inside and inside != self.folder else self.top / "work"
 

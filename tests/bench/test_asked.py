@@ -101,3 +101,8 @@ def test_a_folder_with_the_name_of_a_work_tree_is_one_of_a_repository_elsewhere(
         place = place_of(tmp_path.resolve() / str(number), session)
         workspace_in(place, session)
         assert linked_repository(place.work) == place.home_here / main / ".git", folder
+
+
+def test_a_session_in_the_home_folder_names_its_own_files_by_it() -> None:
+    assert _asked(_session("s", "mkdir ~/made && cd ~/made && touch a", folder="/Users/u")) == []
+    assert _asked(_session("s", "mkdir ~/made", folder="/Users/u/p")) == ["mkdir ~/made"]
