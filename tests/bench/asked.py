@@ -19,6 +19,7 @@ import hashlib
 import os
 import re
 import shutil
+import struct
 import sys
 import tempfile
 from collections import Counter, defaultdict
@@ -199,8 +200,9 @@ def workspace_in(place: Place, session: Transcript, trees: Sequence[Tree] = ()) 
     for tree in trees:
         if tree.session != session.session and tree.folder not in own:
             _link(tree.folder, tree.repository, place)
+    called = _called(place, session)
     for path in there(_outside(place, session)):
-        _make(path, False)
+        _make(path, path in called)
     entered = there(Path(place.here(folder)) for folder in session.entered)
     roots = tuple(
         dict.fromkeys((work, *(folder for folder in entered if folder.is_relative_to(home) and folder != home)))
@@ -302,6 +304,8 @@ def _repository(top: Path, branch: str) -> None:
     for name in ("objects", "refs", "hooks"):
         (top / ".git" / name).mkdir(parents=True, exist_ok=True)
     (top / ".git/HEAD").write_text(f"ref: refs/heads/{branch}\n")
+    head = b"DIRC" + struct.pack(">II", 2, 0)
+    (top / ".git/index").write_bytes(head + hashlib.sha1(head).digest())
     remote = '[remote "origin"]\n\turl = https://github.com/owner/name.git\n'
     (top / ".git/config").write_text(f"[core]\n\tbare = false\n{remote}")
 
@@ -323,7 +327,7 @@ def _make(path: Path, program: bool) -> None:
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         if "." in path.name.lstrip(".") or program or _STARTUP.fullmatch(path.name):
-            path.touch()
+            path.touch(0o755 if program else 0o644)
         else:
             path.mkdir(exist_ok=True)
 
@@ -340,6 +344,16 @@ def _outside(place: Place, session: Transcript) -> Iterator[Path]:
             path = os.path.normpath(os.path.join(folder, text))
             if path.startswith(home + "/") and len(path) < 300 and not path.startswith(f"{place.work}/"):
                 yield Path(path)
+
+
+def _called(place: Place, session: Transcript) -> set[Path]:
+    """The programs of the home folder that its commands call by their paths."""
+    parts = (part for recorded in session.commands for part in contents(place.here(recorded.command))[0])
+    words = (part.texts[0] for part in parts if part.words)
+    return {Path(_HOME_ITSELF.sub(str(place.home_here), word)) for word in words if "/" in word}
+
+
+_HOME_ITSELF = re.compile(r"^(?:~|\$HOME|\$\{HOME\})(?=/)")
 
 
 def _programs(session: Transcript) -> Iterator[str]:

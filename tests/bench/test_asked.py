@@ -106,3 +106,11 @@ def test_a_folder_with_the_name_of_a_work_tree_is_one_of_a_repository_elsewhere(
 def test_a_session_in_the_home_folder_names_its_own_files_by_it() -> None:
     assert _asked(_session("s", "mkdir ~/made && cd ~/made && touch a", folder="/Users/u")) == []
     assert _asked(_session("s", "mkdir ~/made", folder="/Users/u/p")) == ["mkdir ~/made"]
+
+
+def test_a_repository_elsewhere_tracks_no_secrets() -> None:
+    assert _asked(_session("s", "cd ~/other && git diff main -- a.py")) == []
+
+
+def test_a_program_of_the_home_folder_that_a_command_calls_was_there() -> None:
+    assert _asked(_session("s", "~/.tool/bin/tool --version", "$HOME/.tool/bin/tool test")) == []
