@@ -105,8 +105,7 @@ def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode
     nature = facts_of(call, tools, rules, workspace)
     decision = _decided(nature, mode, workspace)
     tried = decision.contained or decision.decision != "allow"
-    shows = workspace.exposes or _reads_elsewhere(nature, workspace)
-    if tried and shows and nature.line and decision.rule.startswith(("mode ", "protected path")):
+    if tried and workspace.exposes and nature.line and decision.rule.startswith(("mode ", "protected path")):
         seen = _exposing(call, nature.line, tools, rules, mode, workspace)
         if seen is not None:
             return seen
@@ -127,18 +126,13 @@ def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode
     )  # fmt: skip
 
 
-def _reads_elsewhere(nature: CallFacts, workspace: Workspace) -> bool:
-    """Return True if a command has no sandbox, so that it may read only where nothing is private."""
-    return not workspace.sandboxed and nature.no_files_denied and not workspace.exposed.paths
-
-
 def _exposing(
     call: ToolCall, line: CommandLine, tools: Mapping[str, Traits], rules: Rules, mode: Mode, workspace: Workspace
 ) -> Decision | None:
     """Return the decision on a command that the sandbox contains if it shows the paths outside that the command names.
 
-    Outside the sandbox, nothing in these paths may be private. A command may only read there, maybe beside reading from
-    a forge. Return None if it would still ask, or could send what it reads.
+    A line that reads from a forge runs outside the sandbox: then nothing in these paths may be private. Return None if
+    it would still ask, or could send what it reads.
     """
     if not line.read_outside or line.links_outside or (line.may_send and not line.only_asks_forges):
         return None

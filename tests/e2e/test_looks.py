@@ -79,7 +79,7 @@ def test_auto_is_offered_at_the_start_and_by_shift_tab(columns: int, program: Pr
 
 
 @pytest.mark.skipif(detect().kind != "bubblewrap" or entrance_program() is None, reason="no network by host here")
-@pytest.mark.parametrize(("key", "saved"), [("2", 0), ("3", 1)])
+@pytest.mark.parametrize(("key", "saved"), [("1", 0), ("3", 1)])
 def test_an_answer_about_a_host_is_listed_as_a_rule_and_a_saved_one_can_be_removed(
     key: str, saved: int, program: Program
 ) -> None:

@@ -152,7 +152,7 @@ def test_deny_and_ask_rules_win_over_any_code(workspace: Workspace) -> None:
 
 
 def test_a_line_without_such_a_program_needs_one_in_a_rule(workspace: Workspace, tmp_path: Path) -> None:
-    line = "D=src; for f in $D/pkg/a.py $D/pkg/b.py; do n=$(basename $f); echo $n; head -3 $f; done"
+    line = "d=src; for f in $d/pkg/a.py $d/pkg/b.py; do n=$(basename $f); echo $n; head -3 $f; done"
     assert asked(line, workspace).decision == "ask"
     assert asked(line, workspace, ["bash(make *)"]).decision == "ask"
     assert asked(line, workspace, RULES).decision == "allow"

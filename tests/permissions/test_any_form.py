@@ -15,7 +15,7 @@ from tests.tables import each_row
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    made = make_workspace(tmp_path)
+    made = replace(make_workspace(tmp_path), sandboxed=True)
     for name in (".env", "a.py", "b.py", "server.pem"):
         (made.cwd / name).write_text("x\n")
     (made.cwd / "link0").symlink_to("/etc/shadow")
@@ -113,6 +113,11 @@ def test_a_line_of_reading_commands_runs_unasked(line: str, workspace: Workspace
 def test_any_other_line_asks(line: str, workspace: Workspace) -> None:
     assert asked(line, workspace).decision == "ask"
     assert explain_command(line, workspace, "plan").decision != "allow"
+
+
+def test_such_a_line_asks_without_a_sandbox(workspace: Workspace) -> None:
+    line = "git log --oneline $(git merge-base main HEAD)..HEAD"
+    assert asked(line, replace(workspace, sandboxed=False)).decision == "ask"
 
 
 def test_deny_rules_keep_such_a_line_from_running(workspace: Workspace) -> None:

@@ -84,6 +84,7 @@ def test_what_stands_for_readable_files_is_read_unasked(workspace: Workspace, co
         ),
         *(
             'for f in ../a; do cat "$f"; done',
+            'for f in a; do for g in b; do ls "$g"; done; done',
             "for f in a; do ls; done > x",
         ),
         *(
