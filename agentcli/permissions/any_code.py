@@ -414,9 +414,13 @@ def _only_prints(words: Sequence[str]) -> bool:
         return len(words) == 4 and _COMPARING.fullmatch(words[2]) is not None and words[1] not in ("-v", "-R")
     if words[0] == "mktemp":
         return not any("/" in word and not word.startswith(("/tmp/", "/var/tmp")) for word in words[1:])
-    return words[0] == "printf" and len(words) > 1 and UNKNOWN not in words[1] and not words[1].startswith("-")
+    if words[0] != "printf" or len(words) < 2 or UNKNOWN in words[1] or words[1].startswith("-"):
+        return False
+    return _COUNTING.search(words[1].replace("%%", "")) is None
 
 
+_COUNTING = re.compile(r"%[^a-zA-Z%]*[hjlLqtz]*n")
+"""Directive of `printf` that sets a variable."""
 _COMPARING = re.compile(r"!?=|==|-(?:eq|ne|lt|le|gt|ge)")
 
 

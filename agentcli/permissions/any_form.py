@@ -45,7 +45,7 @@ _WHOLE = {
     "expansion": r"\$\{\w+\}",
     "arithmetic_expansion": r"\$\(\([\d\s()+*/%-]*\)\)",
     "file_redirect": r"[12]?>\s*/dev/null|&>\s*/dev/null|[12]?>&[12]|<\s*[\w./-]+",
-    "test_command": r"(?!.*=~)\[.+\]",
+    "test_command": r"\[ [^\n]+|\[\[(?!.*(?:=~|\s-(?:eq|ne|lt|le|gt|ge)\s))[^\n]+",
 }
 """Nodes that count only with such a text."""
 _SIGNS = word_set('; && || | ( ) $( $ ${ } $(( )) " = == != [ ] [[ ]] ! < > >& &> + - * / %') | {"\n", " $"}
@@ -54,6 +54,8 @@ _NAME = re.compile(r"[a-z_]\w*")
 _OF_GH = re.compile(r"\{(owner|repo|branch)\}")
 """Words that `gh api` fills in. In braces without a comma or dots they mean themselves to every shell."""
 _TAKING = (("read",), ("mapfile",), ("readarray",))
+_MOVING = word_set("env pushd popd")
+"""Commands that are not followed: they run others with other variables, or move to a folder that they remember."""
 
 
 def only_asks_forges(line: CommandLine) -> bool:
@@ -72,6 +74,8 @@ def only_asks_forges(line: CommandLine) -> bool:
             return False
         return reader.asks_forge(Command(run.words, "", True), run.folders)
 
+    if any(_has_pattern(node) for node in below(syntax_tree(line.text)) if source_of(node).startswith("gh ")):
+        return False
     runs = list(found.runs())
     return any(map(asks, runs)) and all(asks(run) or _covers(found, run) for run in runs)
 
@@ -84,9 +88,15 @@ def only_reads(line: CommandLine) -> bool:
 
 def _covers(judge: Judge, run: Run) -> bool:
     """Return True if a command only reads. A number that only the shell knows may be part of the name of any file."""
-    words = run.words
+    words, reader = run.words, judge.line.reader
     numbers = any(NUMBER in word for word in words[1:]) and words[0] not in _PRINTING
     if words[:1] == ("mktemp",) or (numbers and (words[0] != "git" or words[1].startswith("-") or _FILES in words)):
+        return False
+    if words[:1] == ("test",) and any(UNKNOWN in word for word in words):
+        return False  # as several words, an unknown one may be an operator
+    if words[:1] == ("wait",) and not all(map(str.isdecimal, words[1:])):
+        return False
+    if reader is None or (words and reader.chosen_here(words[0], run.folders)):
         return False
     return judge.covers(run)
 
@@ -108,7 +118,9 @@ def _plain_judge(line: CommandLine) -> Judge | None:
     if not found.exact or len(line.text) > limits.characters or len(found.followed or ()) > limits.parts:
         return None
     read = [run.words for run in found.followed or () if run.words[:1] in _TAKING]
-    if any(words[:2] != ("read", "-r") for words in read):
+    if any(words[:2] != ("read", "-r") for words in read) or any(
+        run.words and run.words[0] in _MOVING for run in found.followed or ()
+    ):
         return None
     own = frozenset(set_by(line.text)).union(*(words[2:] for words in read))
     if not all(_NAME.fullmatch(name) and name.islower() and name not in workspace.env for name in own):
@@ -136,7 +148,7 @@ def _is_plain(text: str) -> bool:
     gaps = [data[: leaves[0].start_byte], *(data[left.end_byte : right.start_byte] for left, right in pairwise(leaves))]
     if any(gap.strip(b" \t\n") for gap in (*gaps, data[leaves[-1].end_byte :])):
         return False
-    return all(_is_one(node, data) for node in nodes if node.type == "command")
+    return all(_is_one(node, data) for node in nodes if _is_simple(node))
 
 
 def _is_known(node: Node) -> bool:
@@ -147,7 +159,30 @@ def _is_known(node: Node) -> bool:
         return re.fullmatch(pattern, text, re.DOTALL | re.ASCII if node.type == "word" else re.DOTALL) is not None
     if node.type == "variable_assignment" and above is not None and above.type == "command":
         return text == "IFS="
+    if node.type == "command_name":
+        return [child.type for child in node.children] == ["word"]
+    if node.type in _VALUES and above is not None and _in_test(above):
+        return _COUNTED.match(text) is not None  # as several words, another value may be an operator
     return node.type in _STATEMENTS
+
+
+def _has_pattern(node: Node) -> bool:
+    """Return True if a command has a word instead of which the shell may pass on the names of files."""
+    words = (each for each in below(node) if each.type == "word")
+    return node.type == "command" and any(not {"*", "?"}.isdisjoint(source_of(word)) for word in words)
+
+
+def _is_simple(node: Node) -> bool:
+    """Return True for one command, also for `[ … ]`, where signs such as `>` and `&&` are the shell's."""
+    return node.type == "command" or (node.type == "test_command" and not source_of(node).startswith("[["))
+
+
+def _in_test(node: Node) -> bool:
+    """Return True if a node stands in `[ … ]`, where the shell takes values apart."""
+    while node.type in ("unary_expression", "binary_expression", "concatenation"):
+        assert node.parent is not None
+        node = node.parent
+    return node.type == "test_command" and _is_simple(node)
 
 
 def _is_one(node: Node, data: bytes) -> bool:
@@ -168,4 +203,6 @@ def _values_in(node: Node) -> list[Node]:
     return found
 
 
+_COUNTED = re.compile(r"\$(?:[?#]|\(\()")
+"""Beginning of an expansion whose value is one number."""
 _VALUES = frozenset({"simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"})

@@ -95,12 +95,11 @@ class CallFacts:
 
     @property
     def reads(self) -> str:
-        """Reason why the call is harmless. A line of any form counts if its commands only read, in a sandbox."""
+        """Reason why the call is harmless. In a sandbox a line of any form counts, if its commands only read."""
         if self.harmless or self.line is None or self.obscure or not self.no_files_denied:
             return self.harmless
-        if self.line.workspace is None or not self.line.workspace.sandboxed:
-            return ""
-        if self.line.commands or self.line.refused:
+        boxed = self.line.workspace is not None and self.line.workspace.sandboxed
+        if self.line.commands or self.line.refused or not boxed:
             return ""
         from agentcli.permissions.any_form import only_reads  # 15 ms, only for such a line
 

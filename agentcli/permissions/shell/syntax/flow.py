@@ -348,7 +348,7 @@ class _Follower:
 
     def _found(self, node: Node, state: State, depth: int) -> Values:
         """Return the values of a word of a loop; with `sure`, the file names that its pattern matches."""
-        values = self._values(node, state, depth)
+        values = self._whole(node, self._values(node, state, depth))
         if not self.sure or not any(_WILD.search(value) for value in values):
             return values
         found = [
@@ -358,7 +358,14 @@ class _Follower:
             for name in sorted(itertools.islice(glob.iglob(value, root_dir=folder), MOST + 1)) or [value]
         ]
         plain = node.type == "word" and _GLOB.fullmatch(source_of(node)) is not None
+        plain = plain and not _HIDDEN.search(source_of(node))
         return merged(found) if plain and len(state.folders) == 1 else (UNKNOWN,)
+
+    def _whole(self, node: Node, values: Values) -> Values:
+        """Return the values of a word; with `sure`, unknown if one may be several words or a pattern."""
+        if not self.sure or node.type in QUOTED or all(map(_UNDIVIDED.fullmatch, values)):
+            return values
+        return (UNKNOWN,) if any(each.type in _EXPANDED for each in (node, *below(node))) else values
 
     def _rounds(self, follow: Callable[[State], State], state: State, skipped: State | None = None) -> State:
         """Follow a loop until a round changes nothing more; values that change in every round are unknown."""
@@ -369,7 +376,10 @@ class _Follower:
             late = _changed(after, again)
             if late is not None:
                 widened = replace(again, variables={**again.variables, **dict.fromkeys(late, (UNKNOWN,))})
-                again = either(again, follow(widened))
+                last = either(again, follow(widened))
+                if self.sure and _changed(either(again, widened), last) is not None:
+                    raise TooMuchError
+                again = last
             after = again
         return after
 
@@ -418,6 +428,7 @@ class _Follower:
                 values = self._values(child, state, depth)
                 if self.sure and "" in values and QUOTED.isdisjoint(each.type for each in (child, *below(child))):
                     values = (UNKNOWN,)  # the word may be missing
+                values = self._whole(child, values)
                 listed = child.type != "raw_string" and _LISTED.search(source_of(child))
                 if listed and (not lines or _starts_words(lines[0])):
                     whole = whole or tuple(line[0] for line in lines if line)
@@ -528,6 +539,11 @@ def _named_in(text: str) -> Iterator[str]:
 _WILD = re.compile(r"[*?\[]")
 _GLOB = re.compile(r"[\w./*?-]+")
 """A pattern that a shell and this program read alike."""
+_HIDDEN = re.compile(r"(?:\A|/)\.[^/]*[*?]")
+"""A pattern that means the parent folder, too, in older shells."""
+_UNDIVIDED = re.compile(r"[\w./@%+,:={}-]*")
+"""A value that stays one word without quotes."""
+_EXPANDED = frozenset(("simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"))
 _LISTED = re.compile(r"\$[@*]|\[[@*]\]|\$\(|`")
 """Expansions whose values may be several words."""
 
