@@ -131,37 +131,26 @@ def _exposing(
 ) -> Decision | None:
     """Return the decision on a command that the sandbox contains if it shows the paths outside that the command names.
 
-    A line that reads from a forge runs outside the sandbox: then nothing in these paths may be private. Return None if
-    it would still ask, or could send what it reads.
+    Return None if it would still ask, or could send what it reads.
     """
-    if not line.read_outside or line.links_outside or (line.may_send and not line.only_asks_forges):
+    if not line.read_outside or line.may_send or line.links_outside:
         return None
     from agentcli.permissions.exposed import exposed_for, in_other_tmp, names_private, told  # only for other folders
 
-    boxed = workspace.sandboxed and not line.may_send
     paths = [path for path in line.read_outside if not in_other_tmp(path, workspace)]
     if line.calls_git and any(map(names_private, line.recorded_names)):
         return None
-    lists = line.only_lists and boxed
-    contents = line.shows_history and (boxed or line.calls_git)
-    exposed = exposed_for(paths, workspace, git=line.calls_git or not boxed, contents=contents, lists=lists)
-    if exposed is None or (exposed.hidden and not boxed):
+    exposed = exposed_for(paths, workspace, git=line.calls_git, contents=line.shows_history, lists=line.only_lists)
+    if exposed is None:
         return None
     wider = replace(workspace, exposes=False, exposed=exposed)
     decision = decide(call, tools, rules, mode, wider)
-    reads = decision.rule == "read-only"
-    free = _boxed(decision, workspace) if boxed else reads or decision.why.startswith(_ELSEWHERE)
-    if decision.decision != "allow" or not free:
+    if decision.decision != "allow" or not _boxed(decision, workspace):
         return None
-    if lists and not reads:
+    if line.only_lists and decision.rule != "read-only":
         return None
-    why = "every command only reads" if reads else decision.why
-    verb = "sees" if boxed else "reads"
-    return replace(
-        decision,
-        exposed=exposed if boxed else EXPOSED_NOTHING,
-        why=f"{why}; outside the workspace it {verb} only {told(exposed)}",
-    )
+    why = "every command only reads" if decision.rule == "read-only" else decision.why
+    return replace(decision, exposed=exposed, why=f"{why}; outside the workspace it sees only {told(exposed)}")
 
 
 def only_mode_asks(decision: Decision) -> bool:

@@ -194,12 +194,6 @@ def _laid_out(top: Path) -> Path:
     return work
 
 
-def _plain_repository(top: Path) -> None:
-    """Make a repository without secrets."""
-    _write(top / "home/dev/plain/a.txt", "needle\n")
-    subprocess.run(["bash", "-c", _GIT], cwd=top / "home/dev/plain", check=True)
-
-
 def _write(file: Path, text: str) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
@@ -248,24 +242,6 @@ def test_a_command_reads_what_it_names_outside_the_workspace_without_a_question(
     rows = (*GOOD, *(ONLY_AUTO if mode == "auto" else ()))
     found = [(command, text, ran(command, mode, workspace)) for command, text in rows]
     assert [row for row in found if row[1] not in row[2]] == []
-
-
-def test_a_forge_is_read_from_in_a_folder_elsewhere_without_secrets(top: Path) -> None:
-    workspace = workspace_of(_laid_out(top))
-    _plain_repository(top)
-    for folder, then, decision in (
-        ("plain", "gh pr view 1 --json title | head -3", "allow"),
-        ("plain", "gh pr merge 1", "ask"),
-        ("plain", "gh pr create --title x --body y", "ask"),
-        ("plain", "gh pr view 1 && make", "ask"),
-        ("plain", "git push", "ask"),
-        ("plain", "gh pr view 1 > x", "ask"),
-        ("other", "gh pr view 1", "ask"),
-        ("clean", "gh pr view 1", "ask"),
-    ):
-        call = ToolCall("c", "bash", {"command": f"cd ~/dev/{folder} && {then}"})
-        found = explain(call, parse_rules(), "auto", workspace)
-        assert (found.decision, found.contained) == (decision, False), call
 
 
 def test_the_first_answer_lets_commands_begin_with_what_a_person_runs_at_the_start(top: Path) -> None:

@@ -436,19 +436,6 @@ class CommandLine:
         return tuple(name for word in words if (name := path_named(word)))
 
     @property
-    def only_asks_forges(self) -> bool:
-        """True if its commands only read, move to a folder, or read from the host of a repository."""
-        each = zip(self.commands, self.readings, self.folders, strict=True)
-        return (
-            bool(self.commands)
-            and self.reader is not None
-            and all(
-                not reading.why or bool(reading.outside) or self.reader.asks_forge(command, folders)
-                for command, reading, folders in each
-            )
-        )
-
-    @property
     def may_send(self) -> bool:
         """True if a command of it may use the network."""
         return any(uses_network(words, folders) for part, folders in self._placed for words in runs(part))
