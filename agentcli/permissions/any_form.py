@@ -6,8 +6,9 @@ Nothing but the line itself says that such a line does no harm. So only plain sy
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentcli.permissions.any_code import Judge, set_by
@@ -15,6 +16,7 @@ from agentcli.permissions.shell.command_line import CommandLine
 from agentcli.permissions.shell.effects.reading import STREAMS
 from agentcli.permissions.shell.programs.forge import forge_host
 from agentcli.permissions.shell.programs.known_programs import word_set
+from agentcli.permissions.shell.programs.listing import placed
 from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, below, source_of, syntax_tree
 from agentcli.permissions.shell.syntax.state import Run
 from agentcli.permissions.shell.syntax.strict import NotPlain, odd_letter, read_plain
@@ -98,7 +100,15 @@ def _covers(judge: Judge, run: Run) -> bool:
         return False
     if reader is None or (words and reader.chosen_here(words[0], run.folders)):
         return False
+    if words[:1] == ("cd",) and not all(judge.is_place(at) for at in _reached(words, run.folders, judge)):
+        return False  # the shell stays there
     return judge.covers(run)
+
+
+def _reached(words: Sequence[str], folders: Sequence[Path], judge: Judge) -> Iterator[Path]:
+    assert judge.line.workspace is not None
+    for target in words[1:] or ("~",):
+        yield from (placed(target, folder, judge.line.workspace) for folder in folders)
 
 
 _PRINTING = ("echo", "printf", "test", "[", "[[")

@@ -93,6 +93,8 @@ def test_without_a_sandbox_only_plain_lines_run_unasked(line: str, workspace: Wo
         "d=/etc; for i in 1; do cat $d/shadow; done",
         "for d in ..; do ls $d; done",
         "(cd /etc; cat shadow)",
+        "cd $HOME",
+        "cd; for i in 1; do pwd; done",
         "x=.env; cat < $x",
         # Variables of the person and of programs.
         'echo "$API_KEY $?"',
