@@ -56,8 +56,8 @@ _NAME = re.compile(r"[a-z_]\w*")
 _OF_GH = re.compile(r"\{(owner|repo|branch)\}")
 """Words that `gh api` fills in. In braces without a comma or dots they mean themselves to every shell."""
 _TAKING = (("read",), ("mapfile",), ("readarray",))
-_MOVING = word_set("env pushd popd")
-"""Commands that are not followed: they run others with other variables, or move to a folder that they remember."""
+_UNSURE = word_set("env pushd popd chdir")
+"""Commands that are not followed: `env` sets variables, and shells differ in where the others move."""
 
 
 def only_asks_forges(line: CommandLine) -> bool:
@@ -76,8 +76,6 @@ def only_asks_forges(line: CommandLine) -> bool:
             return False
         return reader.asks_forge(Command(run.words, "", True), run.folders)
 
-    if any(_has_pattern(node) for node in below(syntax_tree(line.text)) if source_of(node).startswith("gh ")):
-        return False
     runs = list(found.runs())
     return any(map(asks, runs)) and all(asks(run) or _covers(found, run) for run in runs)
 
@@ -128,14 +126,18 @@ def _plain_judge(line: CommandLine) -> Judge | None:
     if not found.exact or len(line.text) > limits.characters or len(found.followed or ()) > limits.parts:
         return None
     read = [run.words for run in found.followed or () if run.words[:1] in _TAKING]
-    if any(words[:2] != ("read", "-r") for words in read) or any(
-        run.words and run.words[0] in _MOVING for run in found.followed or ()
-    ):
+    if any(words[:2] != ("read", "-r") for words in read) or any(map(_is_unsure, found.followed or ())):
         return None
     own = frozenset(set_by(line.text)).union(*(words[2:] for words in read))
     if not all(_NAME.fullmatch(name) and name.islower() and name not in workspace.env for name in own):
         return None
     return found if all(_uses_own(node, own) for node in below(syntax_tree(line.text))) else None
+
+
+def _is_unsure(run: Run) -> bool:
+    """Return True for a command that is not followed, and for a `cd` that fails if a file is missing."""
+    name = run.words[0] if run.words else ""
+    return name in _UNSURE or (name == "cd" and bool(run.reads))
 
 
 def _uses_own(node: Node, own: Container[str]) -> bool:
@@ -158,7 +160,7 @@ def _is_plain(text: str) -> bool:
     gaps = [data[: leaves[0].start_byte], *(data[left.end_byte : right.start_byte] for left, right in pairwise(leaves))]
     if any(gap.strip(b" \t\n") for gap in (*gaps, data[leaves[-1].end_byte :])):
         return False
-    return all(_is_one(node, data) for node in nodes if _is_simple(node))
+    return all(_is_one(node, data) for node in nodes if _is_simple(node)) and not any(map(_has_pattern, nodes))
 
 
 def _is_known(node: Node) -> bool:
@@ -177,9 +179,15 @@ def _is_known(node: Node) -> bool:
 
 
 def _has_pattern(node: Node) -> bool:
-    """Return True if a command has a word instead of which the shell may pass on the names of files."""
+    """Return True if a pattern of file names may give a command options, a folder or a format."""
+    if node.type != "command" or _NAMELESS.isdisjoint(source_of(node).split()):
+        return False
     words = (each for each in below(node) if each.type == "word")
-    return node.type == "command" and any(not {"*", "?"}.isdisjoint(source_of(word)) for word in words)
+    return any(not {"*", "?"}.isdisjoint(source_of(word)) for word in words)
+
+
+_NAMELESS = word_set("gh cd printf")
+"""Commands, also behind `nice` and the like, whose patterns are not replaced by names of files."""
 
 
 def _is_simple(node: Node) -> bool:

@@ -85,6 +85,11 @@ def test_without_a_sandbox_only_plain_lines_run_unasked(line: str, workspace: Wo
         "a=f; b=f; c=f; d=f; for i in 1 2 3 4 5 6; do sort $a b.py; a=$b; b=$c; c=$d; d=-oout; done",
         "cd src/pkg; while ls; do cat a.txt; cd ..; done",
         "for d in .?; do cat \"$d/a.txt\"; done; (ls)",
+        "chdir src; cat ../a.txt; (ls)",
+        "cd outwar?; cat shadow; (ls)",
+        "printf *; git status; (ls)",
+        "nice printf *; (ls)",
+        "cd src < missing; cat ../a.txt; (ls)",
         "pushd src; pushd +1; cat ../a.txt; (ls)",
         # Files that are protected, or lie elsewhere.
         "for f in .e*; do cat \"$f\"; done",
