@@ -339,6 +339,8 @@ class _Follower:
         inner = bound(state, source_of(name), given or (UNKNOWN,)) if name is not None else state
         if body is None:
             return state
+        for prompt in given if name is not None and source_of(name) == "PS4" else ():
+            self._prompt({"PS4": prompt}, state, depth)
 
         def follow(before: State) -> State:
             start = bound(before, source_of(name), given) if self.sure and name is not None else before
@@ -440,7 +442,9 @@ class _Follower:
         if math.prod(map(len, lines)) > MOST:
             lines = [values if len(values) == 1 else (UNKNOWN,) for values in lines]
         ended: list[State] = []
-        substituted = [child for child in node.children if child.type == "process_substitution"]
+        given = (each for child in node.children for each in (child, child.child_by_field_name("value")))
+        substituted = [each for each in given if each is not None and each.type == "process_substitution"]
+        as_words = all(each.parent == node for each in substituted)
         blanks = state.variables.get("IFS", (" \t\n",))[0]
         self._prompt(own, state, depth)
         if whole:
@@ -456,7 +460,7 @@ class _Follower:
             if script:
                 for index in range(before, len(self.runs)):
                     self._fed(index, script, state, depth)
-            if line and (line[0] in ("source", ".") or line[0] in SHELLS):
+            if line and (line[0] in ("source", ".") or line[0] in SHELLS or not as_words):
                 texts = [text for inner in substituted for text in self._printed(inner, state, depth)]
                 self.text("\n".join(texts), state, depth - 1)
         after = functools.reduce(either, ended) if ended else state
@@ -475,10 +479,13 @@ class _Follower:
                 raise TooMuchError
             return moved
         if name in ("read", "mapfile", "readarray"):
-            for option, script in itertools.pairwise(words):
-                if name != "read" and option == "-C":
-                    self.text(script, state, depth - 1)
-            return after_read(replace(state, fed=None) if self.sure else state, words[1:])
+            for option, value in itertools.pairwise((*words, "")):
+                if name != "read" and (found := _CALLING.fullmatch(option)):
+                    self.text(found[1] or value, state, depth - 1)
+            after = after_read(replace(state, fed=None) if self.sure else state, words[1:])
+            for value in after.variables["PS4"] if "PS4" in words else ():
+                self._prompt({"PS4": value}, state, depth)
+            return after
         if name == "printf" and words[1:2] == ("-v",) and len(words) > 2:
             if not words[2].isidentifier():
                 return with_unknown_variables(state)
@@ -499,7 +506,7 @@ class _Follower:
         self._start(words, state, own, depth)
         started = [run.words for run in self.runs[before:] if run.behind == (name,) and not run.within]
         for line in (words, *(started if name in PASSING_INPUT else ())):
-            if state.fed and os.path.basename(line[0]) in SHELLS and all(word.startswith("-") for word in line[1:]):
+            if state.fed and os.path.basename(line[0]) in SHELLS and _reads_input(line):
                 for joint in ("\n", " ")[: len(state.fed)]:
                     self.text(joint.join(state.fed), state, depth - 1)
         return with_unknown_variables(state) if name in ("source", ".") else state
@@ -548,6 +555,18 @@ _LISTED = re.compile(r"\$[@*]|\[[@*]\]|\$\(|`")
 """Expansions whose values may be several words."""
 
 
+def _reads_input(words: Sequence[str]) -> bool:
+    """Return True if a shell reads its commands from standard input: it has only options, or `-s`."""
+    left = [word for before, word in itertools.pairwise(words) if not _VALUED.fullmatch(before)]
+    options = list(itertools.takewhile(lambda word: word.startswith(("-", "+")), left))
+    return options == left or any(map(_FROM_INPUT.fullmatch, options))
+
+
+_VALUED = re.compile(r"[-+]\w*[oO]|--(?:rcfile|init-file)")
+"""Option of a shell that takes the next word."""
+_FROM_INPUT = re.compile(r"-\w*s\w*")
+_CALLING = re.compile(r"-[a-zA-Z0-9]*?C(.*)", re.DOTALL)
+"""Option with which `mapfile` gets a command that it calls."""
 _SUBSTITUTED = re.compile(r"\$\(|`")
 _REFERS = re.compile(r"\A(?:declare|typeset|local)\b.*\s-[a-zA-Z]*n")
 

@@ -58,6 +58,12 @@ def test_what_is_another_command_is_not_asked_about(workspace: Workspace) -> Non
         ),
         "printf 'git %s' push | timeout 3 bash",
         "PS4='$(git push)' bash -xc true",
+        "read -r PS4 <<< '$(git push)'; set -x; :",
+        "for PS4 in a '$(git push)'; do set -x; :; done",
+        "BASH_ENV=<(echo git push) timeout 5 bash -c :",
+        "mapfile -c1 -tC'git push #' < a.py",
+        "readarray -td x -C 'git push #' < a.py",
+        *(f"echo git push | bash {options}" for options in ("-eo pipefail", "-O extglob", "--rcfile x", "-es -- x")),
         "printf -v c 'git %s' push; $c",
     ],
 )
