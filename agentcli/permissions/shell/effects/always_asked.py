@@ -288,7 +288,7 @@ def _word_protected(text: str, write: bool, folder: Path, workspace: Workspace) 
 _FORMATTING = re.compile(r"mkfs(?:\..*)?|mke2fs|mkswap|mkdosfs|mkntfs|newfs(?:_.*)?|wipefs|blkdiscard")
 _DEVICE = re.compile(r"/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|r?disk|dm-|md|mapper/|mem$|kmem$|port$)")
 _FORK_BOMB = re.compile(
-    r"([\w:.]+)\s*\(\)\s*\{[^}]*(?<![\w:.])\1\s*(?:\|\s*\1|&)"
+    r"(?<![\w:.])([\w:.]+)\s*\(\)\s*\{[^}]*(?<![\w:.])\1\s*(?:\|\s*\1|&)"
     r"|fork\s+while\s+fork|fork\s+while\s+(?:1|true)|while\s*\(?\s*(?:True|true|1)\s*\)?\s*[:;{]?\s*(?:do\s+)?(?:os\.)?fork\b"
 )
 _SCRIPTED = re.compile(
