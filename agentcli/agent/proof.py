@@ -92,6 +92,8 @@ class Ledger:
     """True if anything else was run since and did not fail."""
     failed: str
     """The first command that failed since; empty if none did."""
+    ended: str
+    """The last command since, of those that do more than read, if it failed."""
     tests: int | None = None
     """Tests that the runs count at most, with skipped ones; None if any of the successful ones shows no number."""
     runs: Mapping[str, bool | None] = field(default_factory=dict)
@@ -104,12 +106,13 @@ def ledger(steps: Iterable[Step]) -> Ledger:
     checkers: dict[str, Proof] = {}
     counted: dict[str, int | None] = {}
     runs: dict[str, bool | None] = {}
-    edited, touched, unrun, looked, ran, failed = "", "", "", False, False, ""
+    edited, touched, unrun, looked, ran, failed, ended = "", "", "", False, False, "", ""
     steps = _lasting([step for step in steps if step.ran or not step.edited])
     documents = _documents([step.edited for step in steps if step.edited])
     for step in steps[_begin(steps, documents) :]:
         if step.edited and _matters(step.edited) and not _is_document(step.edited, documents):
-            edited, looked, ran, failed = step.edited, looked and step.comments_only, ran and step.comments_only, ""
+            edited, failed, ended = step.edited, "", ""
+            looked, ran = looked and step.comments_only, ran and step.comments_only
             unrun = unrun if step.comments_only or _is_data(step.edited) else step.edited
             proofs, checkers = dict(_kept(proofs, step)), dict(_kept(checkers, step))
             counted = counted if "tests" in proofs else {}
@@ -121,11 +124,11 @@ def ledger(steps: Iterable[Step]) -> Ledger:
             continue
         if not step.edited and _reports(step):
             if _failed(step):
-                failed = failed or step.command
+                failed, ended = failed or step.command, ended if _only_reads(step) else step.command
             elif _only_reads(step):
                 looked, touched = True, ""
             else:
-                ran, touched, unrun = True, "", ""
+                ran, touched, unrun, ended = True, "", "", ""
         if step.told:
             told = _told(step.output)
             proofs |= told
@@ -149,7 +152,7 @@ def ledger(steps: Iterable[Step]) -> Ledger:
                     checkers |= dict.fromkeys(names, proof)
     known = [number for number in counted.values() if number is not None]
     tests = (sum(known) or None) if len(known) == len(counted) else None
-    return Ledger(proofs, checkers, edited, touched, unrun, looked, ran, failed, tests, runs)
+    return Ledger(proofs, checkers, edited, touched, unrun, looked, ran, failed, ended, tests, runs)
 
 
 def examines(command: str) -> bool:
@@ -524,6 +527,11 @@ def _started(words: Sequence[str]) -> list[str]:
             del left[:2]
         elif left[0] in _BEFORE or re.match(r"\w+=", left[0]):
             left.pop(0)
+        elif left[0] == "xargs":
+            del left[0]
+            while left and left[0].startswith("-"):
+                del left[: 2 if re.fullmatch("-[nPLIdEs]", left[0]) else 1]
+            left = left or [":"]
         elif left[0] == "timeout":
             left.pop(0)
             while left and (left[0].startswith("-") or re.match(r"\d", left[0])):

@@ -221,20 +221,22 @@ def _of_checker(name: str, found: Ledger) -> tuple[str, str]:
 def _of_word(claimed: frozenset[Kind], found: Ledger) -> Receipt:
     """Judge a message that only claims a fix or a verification: what ran since the last edit proves it.
 
-    What fails proves a fix too, such as that of an error's text, and no verification.
+    What fails proves a fix too, such as that of an error's text, and no verification, which ends with success.
     """
-    looked = found.looked and not ("verified" in claimed and (found.unrun or found.failed))
-    ran = found.ran or looked or (bool(found.failed) and "verified" not in claimed)
+    if verified := "verified" in claimed:
+        ran = (found.ran and not found.ended) or (found.looked and not found.unrun and not found.failed)
+    else:
+        ran = found.ran or found.looked or bool(found.failed)
     if ran and not found.touched:
         return Receipt(True, "") if found.edited else NO_RECEIPT
     if not (edited := ("" if ran else found.edited) or found.touched):
         return NO_RECEIPT
-    word = "it was verified" if "verified" in claimed else "it is fixed"
+    word = "it was verified" if verified else "it is fixed"
     missing = f"nothing ran since {edited} changed"
     if found.failed and not ran:
-        missing = f"what ran since {edited} changed ({found.failed[:_LONGEST]}) failed"
+        missing = f"what ran since {edited} changed ({(found.ended or found.failed)[:_LONGEST]}) failed"
     line = f"! Says that {word}; {missing}: ask for proof"
-    claim = f"Your message says that {word}; {missing}" if "verified" in claimed else ""
+    claim = f"Your message says that {word}; {missing}" if verified else ""
     return Receipt(False, line, claim, edited=edited)
 
 
