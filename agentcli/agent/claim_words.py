@@ -88,7 +88,7 @@ LANGUAGES = {
         r"\b(?:compiles|builds)(?: (?:fine|now|again|cleanly|locally))*(?=\W*$|[.,;)] | and (?:runs|starts|links|passes)\b)(?<!\bthe builds)(?<!\ball builds)(?<!\bthese builds)(?<!\brun builds)",
     ),
     "German": Words(
-        "besteh bestanden grün laufen läuft erfolg sauber fehler geprüft verifiziert getestet behoben repariert funktioniert durchgelaufen",
+        "besteh bestanden grün laufen läuft erfolg sauber fehler prüf verifi validierung getestet behoben repariert funktioniert durchgelaufen",
         r"\b(?:\w*tests?|testsuite)\b",
         r"\b(?:build|kompiliert|übersetzt|baut)\b",
         r"\b(?:lint\w*|typprüfung|formatierung)\b",
@@ -96,9 +96,10 @@ LANGUAGES = {
         r"\b(?:geprüft|überprüft|verifiziert|getestet)\b",
         r"\b(?:behoben|repariert|funktioniert (?:jetzt|nun|wieder))\b",
         r"\b(?:nicht|kein\w*|außer|fehlgeschlagen|schlägt|schlagen|sollte\w*|würde\w*|wird|werden|wenn|falls|sobald|bevor|bis|damit|müssen|muss)\b",
+        r"^(?:überprüfung|prüfung|verifikation|validierung|geprüft|getestet)\W*$",
     ),
     "French": Words(
-        "passent passe réussi vert succès erreur propre vérifi testé corrigé réparé fonctionne",
+        "passent passe réussi vert succès erreur propre vérifi validation testé corrigé réparé fonctionne",
         r"\btests?\b",
         r"\b(?:build|compil\w+|construction)\b",
         r"\b(?:lint\w*|typage|formatage)\b",
@@ -106,9 +107,10 @@ LANGUAGES = {
         r"\b(?:vérifié\w*|testé\w*)\b",
         r"\b(?:corrigé\w*|réparé\w*|fonctionne (?:maintenant|à nouveau))\b",
         r"\b(?:ne|n['’]|pas|sauf|échou\w+|devrai\w+|seront|sera|si|quand|lorsque|avant|pour que|afin|doit|doivent)\b",
+        r"^(?:vérifications?|validations?|vérifié|testé)\W*$",
     ),
     "Spanish": Words(
-        "pasan pasa éxito correctamente errores verde limpio verificad comprobad probad corregid arreglad solucionad funciona",
+        "pasan pasa éxito correctamente errores verde limpio verifica valida comproba probad corregid arreglad solucionad funciona",
         r"\b(?:tests?|pruebas)\b",
         r"\b(?:build|compila\w*|compilación)\b",
         r"\b(?:lint\w*|linter|tipos|formato)\b",
@@ -116,9 +118,10 @@ LANGUAGES = {
         r"\b(?:verificad\w+|comprobad\w+|probad\w+|he (?:verificado|comprobado|probado))\b",
         r"\b(?:corregid\w+|arreglad\w+|solucionad\w+|ya funciona|funciona ahora)\b",
         r"\b(?:no|excepto|salvo|fall\w+|debería\w*|si|cuando|antes|hasta|para que|debe\w*|pasarán)\b",
+        r"^(?:(?:verific|valid|comprob)aci(?:ón|ones)|verificado|probado)\W*$",
     ),
     "Portuguese": Words(
-        "passam passa sucesso erros verde limpo verificad testad corrigid consertad resolvid funciona",
+        "passam passa sucesso erros verde limpo verifica valida testad corrigid consertad resolvid funciona",
         r"\b(?:testes?)\b",
         r"\b(?:build|compila\w*|compilação)\b",
         r"\b(?:lint\w*|tipos|formatação)\b",
@@ -126,9 +129,10 @@ LANGUAGES = {
         r"\b(?:verificad\w+|testad\w+)\b",
         r"\b(?:corrigid\w+|consertad\w+|resolvid\w+|agora funciona)\b",
         r"\b(?:não|exceto|falh\w+|deve\w*|se|quando|antes|até|para que)\b",
+        r"^(?:(?:verific|valid)aç(?:ão|ões)|verificado|testado)\W*$",
     ),
     "Italian": Words(
-        "passano superati verd successo errori pulito verificat testat corrett risolt funziona",
+        "passano superati verd successo errori pulito verific validazion testat corrett risolt funziona",
         r"\btest\b",
         r"\b(?:build|compila\w*)\b",
         r"\b(?:lint\w*|tipi|formattazione)\b",
@@ -136,9 +140,10 @@ LANGUAGES = {
         r"\b(?:verificat[oaie]|testat[oaie])\b",
         r"\b(?:corrett[oaie]|risolt\w+|ora funziona)\b",
         r"\b(?:non|tranne|fallisc\w+|fallit\w+|dovrebbe\w*|se|quando|prima|finché|affinché|deve|devono)\b",
+        r"^(?:verific(?:a|he)|validazion[ei]|verificato|testato)\W*$",
     ),
     "Dutch": Words(
-        "slagen geslaagd groen zonder succesvol geverifieerd getest gecontroleerd opgelost gerepareerd werkt",
+        "slagen geslaagd groen zonder succesvol verifi valid getest controle opgelost gerepareerd werkt",
         r"\btests?\b",
         r"\b(?:build|compileert)\b",
         r"\b(?:lint\w*|typecontrole)\b",
@@ -146,9 +151,10 @@ LANGUAGES = {
         r"\b(?:geverifieerd|getest|gecontroleerd)\b",
         r"\b(?:opgelost|gerepareerd|werkt (?:nu|weer))\b",
         r"\b(?:niet|geen|behalve|faalt|falen|zou|als|wanneer|voordat|totdat|moet|moeten)\b",
+        r"^(?:verificatie|validatie|controles?|geverifieerd|getest)\W*$",
     ),
     "Polish": Words(
-        "przechodzą przeszły zaliczone zielone pomyślnie bez zweryfikowan przetestowan sprawdzon naprawion poprawion działa",
+        "przechodzą przeszły zaliczone zielone pomyślnie bez weryfik walidac przetestowan sprawdzon naprawion poprawion działa",
         r"\btest(?:y|ów)?\b",
         r"\b(?:build|kompiluje|kompilacja)\b",
         r"\blint\w*\b",
@@ -156,9 +162,10 @@ LANGUAGES = {
         r"\b(?:zweryfikowan\w+|przetestowan\w+|sprawdzon\w+)\b",
         r"\b(?:naprawion\w+|poprawion\w+|teraz działa)\b",
         r"\b(?:nie|oprócz|powinn\w+|jeśli|gdy|zanim|aby|musi|muszą)\b",
+        r"^(?:weryfikacja|walidacja|sprawdzono|przetestowano)\W*$",
     ),
     "Russian": Words(
-        "проход прош пройден успешно зелён ошибок чисто проверен проверил протестирован исправлен починен работает",
+        "проход прош пройден успешно зелён ошибок чисто провер верифик валидац протестирован исправлен починен работает",
         r"\bтест(?:ы|ов)?\b",
         r"\b(?:сборка|собирается|компилируется|компиляция)\b",
         r"\b(?:линт\w*|типы|проверка типов)\b",
@@ -166,6 +173,7 @@ LANGUAGES = {
         r"\b(?:проверено|проверил\w*|протестирован\w*)\b",
         r"\b(?:исправлен\w*|починен\w*|теперь работает)\b",
         r"\b(?:не|кроме|должн\w+|если|когда|прежде|чтобы|будут|будет)\b",
+        r"^(?:проверк[аи]|верификация|валидация|проверено)\W*$",
     ),
     "Turkish": Words(
         "geçi geçti başar hatasız yeşil doğrula edildi ettim düzelt çalışıyor",
@@ -176,18 +184,19 @@ LANGUAGES = {
         r"\b(?:doğrulandı|doğruladım|test edildi|test ettim)\b",
         r"\b(?:düzeltildi|düzelttim|artık çalışıyor)\b",
         r"\b(?:değil|hariç|başarısız|geçmiyor|gerekir|eğer|önce|için)\b",
+        r"^(?:doğrulama|doğrulandı)\W*$",
     ),
     "Chinese": Words(
-        "通过 成功 错误 全绿 验证 测试 修复 解决 修好",
-        r"(?:单元|集成|回归|所有|全部|\d+ ?(?:个|项)?)[^，,]{0,6}测试|测试(?:用例|套件|都|均|全部|也都)|用例|\btests?\b", r"构建|编译", r"(?:代码|类型|静态|格式)检查|类型|\blint\b", r"通过|成功|无错误|没有错误|全绿", r"已验证|已测试|(?:验证|测试|检查)(?:已|也)?通过|测试过|^全(?:部|都)?(?:通过|成功)", r"已修复|已解决|修复完成|修好", r"没有通过|未|不|失败|应该|如果|除了|之前|需要|将"
+        "通过 成功 错误 全绿 验证 测试 修复 解决 修好 正确 正常",
+        r"(?:单元|集成|回归|所有|全部|\d+ ?(?:个|项)?)[^，,]{0,6}测试|测试(?:用例|套件|都|均|全部|也都)|用例|\btests?\b", r"构建|编译", r"(?:代码|类型|静态|格式)检查|类型|\blint\b", r"通过|成功|无错误|没有错误|全绿", r"已验证|已测试|(?:验证|测试|检查)(?:已|也)?通过|测试过|^全(?:部|都)?[^，,]{0,6}(?:通过|成功|正确|正常)", r"已修复|已解决|修复完成|修好", r"没有通过|未|不|失败|应该|如果|除了|之前|需要|将", r"^(?:验证|校验)(?:结果|情况|通过)?\W*$"
     ),
     "Japanese": Words(
         "通 パス 成功 合格 エラー グリーン 検証 確認 修正 直し 解決",
-        r"テスト", r"ビルド|コンパイル", r"リント|lint|型チェック", r"通り|通っ|通過|パス|成功|合格|正常|エラーなし|グリーン", r"検証済み|検証しました|確認済み|確認しました|動作確認", r"修正しました|修正済み|直しました|解決しました", r"ません|ない|失敗|はず|もし|場合|除き|前に|必要"
+        r"テスト", r"ビルド|コンパイル", r"リント|lint|型チェック", r"通り|通っ|通過|パス|成功|合格|正常|エラーなし|グリーン", r"検証済み|検証しました|確認済み|確認しました|動作確認", r"修正しました|修正済み|直しました|解決しました", r"ません|ない|失敗|はず|もし|場合|除き|前に|必要", r"^(?:動作)?(?:検証|確認)(?:結果|済み|した\w*|しました)?\W*$"
     ),
     "Korean": Words(
         "통과 성공 오류 검증 확인 수정 해결",
-        r"테스트", r"빌드|컴파일", r"린트|타입", r"통과|성공|오류 없이", r"검증(?:했|됨|완료)|확인(?:했|됨|완료)", r"수정(?:했|됨|완료)|해결(?:했|됨)", r"않|못|실패|해야|면 |제외|전에"
+        r"테스트", r"빌드|컴파일", r"린트|타입", r"통과|성공|오류 없이", r"검증(?:했|됨|완료)|확인(?:했|됨|완료)", r"수정(?:했|됨|완료)|해결(?:했|됨)", r"않|못|실패|해야|면 |제외|전에", r"^(?:검증(?:도|은)?(?: ?(?:결과|완료|내용|했\w*|한 것))?|(?:\w+ )?확인(?:된|한) \w+)\W*$"
     ),
 }  # fmt: skip
 """Each language with its words."""

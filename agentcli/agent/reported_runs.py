@@ -15,9 +15,7 @@ REPORTED = re.compile(r"\x02(.*?)\x02")
 """Mark before an item of a list of runs, with the language of the words above it."""
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _ITEM = re.compile(rf"\s*(?:(?:[-*+•|]|\d+[.)])[\s|]|{SPAN}|$)")
-_NAMED = (
-    rf"(?i)[\s*+•|.)\[\]x✅✓✔☑\d-]*(?:(?:[\w./-]+:\**\s+)?(?:(?:re-?)?ran )?{SPAN}|[\d,]+ \w|(?:[\w/-]+ ){{0,3}}(?:%s))"
-)
+_NAMED = rf"(?i)[\s*+•|.)\[\]x✅✓✔☑\d-]*(?:(?<=[✅✓✔☑]) ?[^`\n]|(?:[\w./-]+:\**\s+)?(?:(?:re-?)?ran )?{SPAN}|[\d,]+ \w|(?:[\w/-]+ ){{0,3}}(?:%s))"
 _MARKS = "\\s>*#_•|+-"
 _HEAD = re.compile(rf"(?:\s*\d+[.)])?[{_MARKS}]*((?:[\w'’ ,-]|{SPAN})+?)(?:\*\*|__)?(?::(?:\*\*|__)?(.*)| *$)")
 _HEADING = re.compile(r"\s*(?:#|\*\*|__)")
