@@ -190,6 +190,8 @@ PACKAGE_MANAGERS = frozenset(
 _TYPE_CHECKERS = frozenset(["cargo", "deno", "gleam"])
 """Languages' own programs whose `check` compiles, and tests nothing."""
 _CHECKS_TYPES = re.compile(r"(?:vue-)?tsc|type-?check|check-types")
+_SYNTAX_ONLY = {"php": "-l", "ruby": "-c", "perl": "-c", "luac": "-p"}
+"""Options with which interpreters only check the syntax."""
 _TOOLCHAINS = _TYPE_CHECKERS | {"go", "swift", "dotnet", "node", "git"}
 """Programs that run no task of the project; git does so in its hooks."""
 _FORGES = frozenset(["gh", "glab"])
@@ -235,6 +237,8 @@ def named_kinds(words: Sequence[str]) -> frozenset[Kind]:
     operands = [word for word in words[1:] if not word.startswith("-") or (program, word) == ("node", "--test")]
     if program in _MAKES and _makes_all(words):
         return frozenset({"build"})
+    if _SYNTAX_ONLY.get(program) in words:
+        return frozenset({"lint"})
     if (
         program in PACKAGE_MANAGERS
         and operands

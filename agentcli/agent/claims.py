@@ -52,7 +52,7 @@ _ON = r"(?: (?:on|for|of) (?:[\w#/.`-]+ ?){1,3}| (?:#?\d+|`[^`\n]*`|\([^()\n]*\)
 """What CI checked."""
 _CI = rf"(?<![:.\-/`]){_CI_IS}(?![/`-]){_ON}(?i:[:,]?(?: (?:is|are|was|has|have|came|went|turned|back|now|all|also|both|again|already|fully|still|been))*)(?:[:—–-]| )+(?i:(?:completed|finished|ended|concluded|with) )*(?i:green|pass(?:ed|es|ing)?|succeeded|success(?:ful(?:ly)?)?|clean)(?={PREDICATE})|{_CI_IS}\W{{1,3}}{_MARK}|{_MARK}\W{{1,3}}{_CI_IS}|\bwith (?:green|passing) {_CI_IS}|\b(?:PR|pull request)\b.{{0,80}}\ball (?:\w+ ){{0,2}}checks (?:\w+ )?(?:green|pass(?:ed|ing)?)\b|\b(?:PR|pull request)(?: #?\d+)?(?: is|['’]s) (?:\w+ )?green\b"
 """CI of the project's server, with its success."""
-_CLAUSES = r"(?<=[.!?;])\s+|(?<=[.!?][\"”’)])\s+| · |[。！？；\n]|,? (?:but|however|although|aber|mais|pero) |\s[—–]\s(?!all |(?:no|0|zero) |(?:also |now |both )?(?:pass|green|clean|succe|exit))"
+_CLAUSES = r"(?<=[.!?;])\s+|(?<=[.!?][\"”’)])\s+| · |[。！？；\n]|,? (?:but|however|although|aber|mais|pero) |, and (?=(?:then |also |now |I )*(?:re-?)?(?:ran|built|compiled|linted|verified|validated|tested)\b)|\s[—–]\s(?!all |(?:no|0|zero) |(?:also |now |both )?(?:pass|green|clean|succe|exit))"
 _NUMBER = r"(?<![\w.,#/$~^:-])(\d{1,3}(?:,\d{3})+|\d+)(\s*/\s*\1)?(?![A-Za-z\d_/%]|[.,:]\d)"
 """A whole number, or all of so many: no part of a name, a version, a date or a time."""
 _FIGURE_SPAN = r"`(\d[\d/,.]*)`"
@@ -71,6 +71,8 @@ _RAN_WELL = (
     rf"(?i)\b(?:ran|runs|executed|executes) (?:\w+ ){{0,2}}(?:cleanly|successfully|{NO_ERRORS})(?={PREDICATE}|\b)"
 )
 """A run without a name, with its success."""
+_RUN_LABEL = r"(?i)(?:tests?|testing|checks?|lint|build): *`[^`\n]*`(?:(?:,| and|;) `[^`\n]*`)*\W*$"
+"""A label with nothing but commands behind it."""
 _UNDONE = r"[\s>*+\d.)-]*\[ \]"
 _BY_RUN = rf"\b(?:re-?|double-)?(?:confirm|check)ed\b(?=[^`]{{0,80}}? (?:with|via|using|by running) {SPAN})"
 _WITH = r" (?i:with|via|using|by running)\b"
@@ -222,10 +224,13 @@ def _claimed(clause: str, named: frozenset[Kind], spoken: Sequence[str]) -> Iter
             found.add("tests")
         elif re.search(_CHECKS, said) and english.success.search(said):
             found.add("checks")
-        elif named and english.success.search(said):
+        elif named and (english.success.search(said) or re.match(_RUN_LABEL, words)):
             found |= named
         elif any(_searched(word, one, said) for word, one in _ALONE):
             found.add("verified")
+    for parts in map(_patterns, spoken if named and not found else ()):
+        if parts.success.search(_before(parts.later, words)) and not parts.open.search(settled):
+            found |= named
     if "English" in spoken and (start := re.match(_VERIFIED, words)) and not _patterns("English").open.search(start[0]):
         found.add("verified")
     yield from sorted(found)
