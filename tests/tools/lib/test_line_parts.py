@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from agentcli.permissions.sandbox import detect
 from tests.e2e.program import Program
 from tests.permissions.sandbox.test_launch import ran, sh
+from tests.processes import living
 
 pytestmark = pytest.mark.skipif(detect().kind != "bubblewrap", reason="bubblewrap does not work here")
 
@@ -102,8 +102,7 @@ def test_a_line_in_parts_obeys_its_timeout_and_leaves_nothing(program: Program, 
     assert status == "success", output
     assert "still running after 1 s, as job-1" in output
     assert log(repository) == []
-    running = (Path(entry) / "cmdline" for entry in os.scandir("/proc") if entry.name.isdigit())
-    assert not any(b"wait.py\x004321" in file.read_bytes() for file in running if file.exists())
+    assert living("wait.py 4321") == []
 
 
 @pytest.mark.full
