@@ -220,7 +220,8 @@ def loss(path: Path, workspace: Workspace) -> str:
     if path.name in skipped:
         return "" if path.name in _CACHES else f"{path.name} could not be restored"
     for folder, folders, names in os.walk(path):
-        for name in [*folders, *names]:
+        folders.sort()
+        for name in (*folders, *sorted(names)):
             if (name in skipped and name not in _CACHES) or names_protected(name, write=True):
                 return f"{path.name} contains {name}, which could not be restored"
         folders[:] = [name for name in folders if name not in _CACHES]
