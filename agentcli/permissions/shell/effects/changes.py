@@ -264,7 +264,7 @@ def in_tmp(paths: Sequence[Path], workspace: Workspace) -> bool:
 def matches(word: str, folder: Path) -> list[Path]:
     """Return the files that a word may mean; as in the shell, a pattern without a match means itself."""
     pattern = word.partition("{")[0] + "*" if "{" in word else word
-    return [folder / found for found in glob.glob(pattern, root_dir=folder, include_hidden=True) or [word]]
+    return [folder / found for found in sorted(glob.glob(pattern, root_dir=folder, include_hidden=True)) or [word]]
 
 
 def _too_large(workspace: Workspace, undo: UndoCover) -> bool:
