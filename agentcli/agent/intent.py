@@ -270,7 +270,7 @@ _LEFT_LABEL = (
     r"pendentes?|por fazer|da fare|осталось|剩余|剩下|待办|残り|未対応|남은 (?:작업|일))(?!\w)"
 )
 _LEFT_LIST = rf"(?im)^\W*{_LEFT_LABEL}[^\n]{{0,40}}[:：]\W*$|^\W*\*\*(?!open\b){_LEFT_LABEL}[^\n*]{{0,40}}(?:[:：]\*\*|\*\*[:：])\s*(?!none|nothing)\w|{_OPEN_BOX}"
-"""The heading of what is left, or an item of a list that is not ticked. In bold, the heading may begin its text."""
+"""Heading of open work, or an item of a list that is not ticked. A bold heading may begin its text."""
 _NEEDLESS = (
     r"(?i)\bno changes? (?:(?:is|are|was|were) )?(?:needed|necessary|required)\b|\bnothing (?:(?:left )?(?:for me )?to \w+(?! with)|needs to (?:be )?chang\w+)\b|"
     r"\bkeine Änderung\w* (?:nötig|notwendig|erforderlich)\b|\baucun (?:changement|modification)\w* (?:n['’]est )?nécessaire|\bno (?:es|fue) necesario\b|\bnão (?:é|foi) necessári\w+|"

@@ -93,7 +93,7 @@ class Ledger:
     failed: str
     """The first command that failed since; empty if none did."""
     ended: str
-    """The last command since, of those that do more than read, if it failed."""
+    """The last command since that did more than read, if it failed; else empty."""
     tests: int | None = None
     """Tests that the runs count at most, with skipped ones; None if any of the successful ones shows no number."""
     runs: Mapping[str, bool | None] = field(default_factory=dict)

@@ -20,7 +20,7 @@ from agentcli.permissions.shell.programs.listing import placed
 from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, below, source_of, syntax_tree
 from agentcli.permissions.shell.syntax.state import Run
 from agentcli.permissions.shell.syntax.strict import NotPlain, odd_letter, read_plain
-from agentcli.permissions.shell.syntax.values import BELOW, NUMBER
+from agentcli.permissions.shell.syntax.values import BELOW, EXPANDED, NUMBER
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -173,7 +173,7 @@ def _is_known(node: Node) -> bool:
         return text == "IFS="
     if node.type == "command_name":
         return [child.type for child in node.children] == ["word"]
-    if node.type in _VALUES and above is not None and _in_test(above):
+    if node.type in EXPANDED and above is not None and _in_test(above):
         return _COUNTED.match(text) is not None  # as several words, another value may be an operator
     return node.type in _STATEMENTS
 
@@ -196,7 +196,7 @@ def _is_simple(node: Node) -> bool:
 
 
 def _in_test(node: Node) -> bool:
-    """Return True if a node stands in `[ … ]`, where the shell takes values apart."""
+    """Return True for a node in `[ … ]`, where the shell divides values into words."""
     while node.type in ("unary_expression", "binary_expression", "concatenation"):
         assert node.parent is not None
         node = node.parent
@@ -217,10 +217,9 @@ def _values_in(node: Node) -> list[Node]:
     """Return the outermost expansions below a node, in order."""
     found: list[Node] = []
     for child in node.children:
-        found += [child] if child.type in _VALUES else _values_in(child)
+        found += [child] if child.type in EXPANDED else _values_in(child)
     return found
 
 
 _COUNTED = re.compile(r"\$(?:[?#]|\(\()")
 """Beginning of an expansion whose value is one number."""
-_VALUES = frozenset({"simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"})

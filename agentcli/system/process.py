@@ -108,9 +108,9 @@ class Command:
     files: Mapping[int, bytes] = field(default_factory=dict)
     """Contents of further descriptors, by their numbers."""
     sandbox_files: Mapping[int, bytes] = field(default_factory=dict)
-    """Those that the sandbox reads."""
+    """Contents of the descriptors that the sandbox reads, by their numbers."""
     read_last: int = 0
-    """The number among them that a sandbox reads once it is complete; 0 for none."""
+    """The number among these that a sandbox reads once it is complete; 0 for none."""
     again: Callable[[int], Boxed] | None = None
     """Builds the sandbox again from a part on if it failed before that started; None without a sandbox."""
     tells: int = 0

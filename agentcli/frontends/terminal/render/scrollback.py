@@ -125,7 +125,7 @@ def _said(text: str, glyph: Run, width: int, theme: Theme) -> list[str]:
 
 
 def _ends(text: str) -> tuple[str, str, str]:
-    """Return the beginning of a prompt, the size of what is left out as text, and the last line.
+    """Return the beginning of a prompt, a text about the omitted part, and the last line.
 
     A paste may be megabytes, and the question often follows it.
     """

@@ -42,7 +42,7 @@ from agentcli.permissions.shell.syntax.state import (
     with_unknown_arguments,
     with_unknown_variables,
 )
-from agentcli.permissions.shell.syntax.values import MOST, NUMBER, QUOTED, UNSET, Values, merged, word_values
+from agentcli.permissions.shell.syntax.values import EXPANDED, MOST, NUMBER, QUOTED, UNSET, Values, merged, word_values
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -367,7 +367,7 @@ class _Follower:
         """Return the values of a word; with `sure`, unknown if one may be several words or a pattern."""
         if not self.sure or node.type in QUOTED or all(map(_UNDIVIDED.fullmatch, values)):
             return values
-        return (UNKNOWN,) if any(each.type in _EXPANDED for each in (node, *below(node))) else values
+        return (UNKNOWN,) if any(each.type in EXPANDED for each in (node, *below(node))) else values
 
     def _rounds(self, follow: Callable[[State], State], state: State, skipped: State | None = None) -> State:
         """Follow a loop until a round changes nothing more; values that change in every round are unknown."""
@@ -550,7 +550,6 @@ _HIDDEN = re.compile(r"(?:\A|/)\.[^/]*[*?]")
 """A pattern that means the parent folder, too, in older shells."""
 _UNDIVIDED = re.compile(r"[\w./@%+,:={}-]*")
 """A value that stays one word without quotes."""
-_EXPANDED = frozenset(("simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"))
 _LISTED = re.compile(r"\$[@*]|\[[@*]\]|\$\(|`")
 """Expansions whose values may be several words."""
 

@@ -76,6 +76,8 @@ def word_values(node: Node, variables: Mapping[str, Values], output: Callable[[N
 _SUBSCRIPT = re.compile(r"\A\[[^]]*\]\+?=")
 QUOTED = frozenset(("string", "raw_string", "ansi_c_string", "translated_string"))
 _REPLACED = frozenset(("simple_expansion", "expansion", "command_substitution"))
+EXPANDED = _REPLACED | {"arithmetic_expansion"}
+"""Nodes instead of which the shell puts a value."""
 _HIDDEN = str.maketrans("{},", "\udb00\udb01\udb02")
 _SHOWN = str.maketrans("\udb00\udb01\udb02", "{},")
 """Placeholders for signs that expand nothing. No text contains them, because they are half characters."""
