@@ -126,6 +126,9 @@ def test_yolo_stops_only_for_deny_rules_and_protected_paths(workspace: Workspace
         "bash <<< 'rm x'",
         "cat <<EOF | sh\nrm x\nEOF",
         "git -c alias.y='!rm x' y",
+        "git -c user.name=x -c Alias.y='!sh -c' y 'rm x'",
+        "git -c user.name=x -C src -c include.path=x y 'rm x'",
+        "git -c user.name=x rebase --exec 'rm x' main",
         "env X='1' bash -c \"rm x\"",
         "xargs -I{} rm {}",
         "find . -name '*.o' -execdir rm -f {} +",
@@ -194,7 +197,15 @@ def test_a_deny_rule_sees_through_every_wrapper_in_yolo(workspace: Workspace, co
     "command",
     [
         *("git rm x", "docker rm x", "find . -name rm", "ls | xargs grep rm", "git log rm", "grep -r rm src"),
-        *("git commit -m 'rm (old'", "make rm", "echo rm x", "npm run rm", "sudo grep rm x", "cat rm"),
+        *(
+            "git commit -m 'rm (old'",
+            "git -c user.name=x commit -m 'rm old'",
+            "make rm",
+            "echo rm x",
+            "npm run rm",
+            "sudo grep rm x",
+            "cat rm",
+        ),
     ],
 )
 def test_a_deny_rule_does_not_mistake_a_word_for_a_command(workspace: Workspace, command: str) -> None:

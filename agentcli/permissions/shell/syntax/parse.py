@@ -603,8 +603,18 @@ def _is_script_reader(line: Sequence[str]) -> bool:
 
 
 def _has_alias(part: Part) -> bool:
-    """Return True if git gets an alias on the command line: `git -c alias.x='!…' x`."""
-    return part.words[0].text == "git" and any(word.text.startswith(("-c", "alias.")) for word in part.words[1:3])
+    """Return True if git may get an alias on the command line: `git -c alias.x='!…' x`."""
+    if part.words[0].text != "git" or not any(word.text.startswith(("-c", "alias.")) for word in part.words[1:3]):
+        return False
+    from agentcli.system.git import reads_only  # only for git with settings
+
+    rest = list(part.words[1:])
+    while rest and rest[0].text in ("-c", "-C", "-P", "--no-pager"):
+        option = rest.pop(0).text
+        given = rest.pop(0) if option in _GIT_VALUED and rest else None
+        if option == "-c" and not (given and given.known and reads_only(given.text.partition("=")[0].lower())):
+            return True
+    return any(word.text.startswith("alias.") for word in rest[:2]) or (bool(rest) and rest[0].text.startswith("-"))
 
 
 def _own_language(words: list[str]) -> int:

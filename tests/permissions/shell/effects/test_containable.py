@@ -182,6 +182,7 @@ GIT = """
 git checkout -b docs/x|git checkout main|git switch -c x/y|git merge other --no-edit|git rebase --continue|git stash pop|git reset --soft HEAD~1
 git commit --amend --no-edit|git -C src add .|git cherry-pick abc|git revert --no-edit abc|git -c user.name=x commit -m y
 git rebase -i --autosquash HEAD~3|git rebase -q --autosquash main|GIT_SEQUENCE_EDITOR=: git rebase -i HEAD~2|git rebase -i --autosquash --root
+git -c user.name='x y' -C . commit -m 'a b'|git --no-pager -c commit.gpgsign=false commit -m 'a; b'|git -C src -c User.Name=x commit -m 'a b'
 git rebase -X theirs main|git merge -Xours other|git cherry-pick --strategy-option=theirs abc|git rebase --autosquash --onto main HEAD~1
 """
 
