@@ -72,7 +72,7 @@ def only_asks_forges(line: CommandLine) -> bool:
         quiet = not run.reads and not run.env and all(STREAMS.fullmatch(to) or to.isdigit() for to in run.writes)
         if not known or not quiet or not all(map(found.is_place, run.folders)) or reader.chosen_here("gh", run.folders):
             return False
-        if workspace.denies_host(forge_host(run.words, run.folders, workspace.env)):
+        if workspace.withholds(forge_host(run.words, run.folders, workspace.env)):
             return False
         return reader.asks_forge(Command(run.words, "", True), run.folders)
 

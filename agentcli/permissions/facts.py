@@ -170,7 +170,7 @@ def _command_nature(
     hidden = existing(denials, workspace) if denials else NOTHING
     if workspace.masks and hidden.files:
         workspace = replace(workspace, concealed=frozenset(hidden.files))
-    if rules.allow or any(rule.tool == NETWORK for rule in rules.deny):
+    if rules.allow or any(rule.tool == NETWORK for rule in (*rules.ask, *rules.deny)):
         workspace = _with_hosts(workspace, tool, rules)
     given = analyse(command, workspace)
     if given.refused:
@@ -216,12 +216,12 @@ def _with_hosts(workspace: Workspace, tool: str, rules: Rules) -> Workspace:
         )
         return Hosts(Rules(*kinds)).verdict(host.removeprefix(kind))[0] == "allow"
 
-    def denies_host(host: str) -> bool:
+    def withholds(host: str) -> bool:
         from agentcli.permissions.network.hosts import covers_host
 
-        return any(covers_host(rule.pattern, host) for rule in named.deny)
+        return any(covers_host(rule.pattern, host) for rule in (*named.ask, *named.deny))
 
-    return replace(workspace, allows_host=allows_host, denies_host=denies_host, approves=exactly.__contains__)
+    return replace(workspace, allows_host=allows_host, withholds=withholds, approves=exactly.__contains__)
 
 
 def _command_rule(rules: Iterable[Rule], line: CommandLine) -> Rule | None:

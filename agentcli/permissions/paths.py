@@ -89,8 +89,8 @@ class Workspace:
     """True if commands in the sandbox reach hosts that are allowed, through a proxy."""
     allows_host: Callable[[str], bool] = field(default=lambda _: False, compare=False)
     """Returns True for a host that a rule allows by its name; also for other places (see `rules.kind_of_place`)."""
-    denies_host: Callable[[str], bool] = field(default=lambda _: False, compare=False)
-    """Returns True for a host that a rule denies by its name."""
+    withholds: Callable[[str], bool] = field(default=lambda _: False, compare=False)
+    """Returns True for a host, or another place, that a rule denies or asks about by its name."""
     approves: Callable[[str], bool] = field(default=lambda _: False, compare=False)
     """Returns True for the pattern of a rule that allows commands."""
     started_here: Callable[[int], bool] = field(default=lambda _: False, compare=False)

@@ -79,15 +79,16 @@ def test_one_answer_allows_all_changes_on_a_machine_but_no_deletion(afar: Progra
     assert asked == ["box.example.org systemctl restart app", "box.example.org mv a b && ./start"]
 
 
-def test_a_container_is_asked_about_once(afar: Program) -> None:
+def test_a_container_is_asked_about_once_unless_a_command_only_reads(afar: Program) -> None:
     docker = afar.base / "bin/docker"
     docker.write_text(f'#!/bin/sh\necho "$@" >> {afar.base}/docker.log\n')
     docker.chmod(0o755)
     lines = [
         "docker exec web ls",
+        "docker exec web touch a",
         "docker exec web sh -c 'ls | wc -l' | python3 -c 'print(1)'",
         "docker exec web rm -r /data",
-        "docker exec db ls",
+        "docker exec db touch a",
     ]
     with afar.terminal("-m", script(afar, lines), "--mode", "auto", columns=120) as t:
         t.until("? keys")
@@ -97,7 +98,7 @@ def test_a_container_is_asked_about_once(afar: Program) -> None:
         t.send("\r", until="1. Yes, and using the container db in this session")
         t.send("2", until="All done.")
     asked = (afar.base / "docker.log").read_text().splitlines()
-    assert asked == ["exec web ls", "exec web sh -c ls | wc -l", "exec db ls"]
+    assert asked == ["exec web ls", "exec web touch a", "exec web sh -c ls | wc -l", "exec db touch a"]
 
 
 def test_what_a_container_prints_is_written_in_the_sandbox_with_its_exit_code(afar: Program) -> None:

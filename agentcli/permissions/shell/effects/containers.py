@@ -1,18 +1,21 @@
-"""Commands in containers: a container is asked about once, like another machine.
+"""Commands in containers: a container is asked about once, like another machine, unless a command only reads there.
 
 Nothing here starts a container or changes how one is made. That can give a command the powers of root.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 from agentcli.permissions.paths import Workspace, judge_path
 from agentcli.permissions.rules import IN_CONTAINER, OWN_PROJECT
-from agentcli.permissions.shell.effects.other_machine import Visit
+from agentcli.permissions.shell.effects.other_machine import Visit, only_reads_there
 from agentcli.permissions.shell.effects.taking import may_be_made, may_be_taken
 from agentcli.permissions.shell.programs.services import after_compose_options, reads_service
 from agentcli.permissions.shell.syntax.parse import UNKNOWN
@@ -30,6 +33,7 @@ def in_container(words: Sequence[str], folders: Sequence[Path], workspace: Works
     name, *arguments = words
     if any(UNKNOWN in word for word in words) or name not in ("docker", "podman"):
         return None
+    shown = False
     if arguments[:1] == ["compose"]:
         place, inner = _of_project(arguments[1:], folders, workspace)
     else:
@@ -39,10 +43,43 @@ def in_container(words: Sequence[str], folders: Sequence[Path], workspace: Works
             rest = [*rest[1:], rest[0]]
         place, inner = _named(rest) if verb in ("exec", "inspect", *_AGAIN) else ("", [])
         place = _copied(rest, folders, workspace) if verb == "cp" else place
-        shown = [word.rpartition("=")[2] for word in rest if "{{" in word]
-        place = "" if verb == "inspect" and (not shown or any(map(_ALL_OF_IT.search, shown))) else place
+        formats = [word.rpartition("=")[2] for word in rest if "{{" in word]
+        place = "" if verb == "inspect" and (not formats or any(map(_ALL_OF_IT.search, formats))) else place
         place = "" if bool(inner) != (verb == "exec") else place
-    return Visit(f"{IN_CONTAINER}{place}", _loses(" ".join(inner)), arguments[:1] == ["cp"]) if place else None
+        shown = bool(place and inner) and name == "docker" and _only_reads(rest[: -len(inner) - 1], inner)
+    if not place:
+        return None
+    free = shown and _engine_is_here(workspace)
+    return Visit(f"{IN_CONTAINER}{place}", _loses(" ".join(inner)), arguments[:1] == ["cp"], free=free)
+
+
+def _only_reads(options: Sequence[str], inner: Sequence[str]) -> bool:
+    """Return True if a command only shows what is in its container, as the container's own user."""
+    others = [word for word in options if not _TERMINAL.fullmatch(word)]
+    folder = _FOLDER.fullmatch(" ".join(others))
+    text = f"cd {folder[1]} && {shlex.join(inner)}" if folder else shlex.join(inner)
+    return (not others or folder is not None) and not _loses(text) and not only_reads_there(text, files=True)
+
+
+_TERMINAL = re.compile(r"-[it]+|--interactive|--tty")
+_FOLDER = re.compile(r"(?:-w|--workdir)[ =]([\w./-]+)")
+
+
+def _engine_is_here(workspace: Workspace) -> bool:
+    """Return True if the client talks to the engine of this machine, through a socket in its file system."""
+    env, folder = workspace.shell_env() or workspace.command_env, workspace.home / ".docker"
+    if env.get("DOCKER_CONTEXT") or env.get("DOCKER_CONFIG"):
+        return False
+    try:
+        settings = folder / "config.json"
+        chosen = json.loads(settings.read_bytes()).get("currentContext") if settings.exists() else ""
+        host = env.get("DOCKER_HOST", "")
+        if not host and chosen not in (None, "", "default"):
+            meta = folder / "contexts/meta" / hashlib.sha256(chosen.encode()).hexdigest() / "meta.json"
+            host = json.loads(meta.read_bytes())["Endpoints"]["docker"]["Host"]
+        return not host or host.startswith("unix://")
+    except (OSError, ValueError, AttributeError, LookupError, TypeError):
+        return False
 
 
 def _of_project(arguments: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> tuple[str, list[str]]:

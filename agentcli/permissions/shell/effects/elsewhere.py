@@ -229,7 +229,7 @@ def _action(command: Command, folders: tuple[Path, ...], workspace: Workspace, r
         changes = f" and may change {_told(visited.host)}" if visited.host else ""
         why = f"{name} uses the network{changes}: {visited.why}"
         return Elsewhere(True, why, changes=(machine,) if machine else ())
-    if workspace.allows_host(visited.host):
+    if workspace.allows_host(visited.host) or (visited.free and not workspace.withholds(visited.host)):
         return Elsewhere(acts=True, takes=visited.takes)
     return Elsewhere(True, f"{name} {_acts_in(visited.host)}", hosts=(visited.host,), takes=visited.takes)
 
@@ -303,7 +303,7 @@ _SYSTEM = ("/usr/bin/", "/usr/local/bin/", "/bin/", "/opt/homebrew/bin/")
 
 
 def _forge(command: Command, folders: tuple[Path, ...], workspace: Workspace, reader: Reader) -> Elsewhere | None:
-    if workspace.denies_host(forge_host(command.words, folders, workspace.env)):
+    if workspace.withholds(forge_host(command.words, folders, workspace.env)):
         return None
     if workspace.gated and reader.asks_forge(command, folders):
         return Elsewhere(acts=True)

@@ -45,6 +45,8 @@ class Visit:
     """True if it takes a file of the workspace there, or puts one here."""
     text: str | None = None
     """The command line that a shell runs there; None if it is none."""
+    free: bool = False
+    """True if it needs no rule about its host: it only reads, on this machine."""
 
 
 def visit(command: Command, home: PurePath, makes: Callable[[str, str], bool] | None = None) -> Visit | None:
@@ -246,9 +248,12 @@ def _is_plain_text(option: str, value: str) -> bool:
     return not value.startswith("@") and UNKNOWN not in value
 
 
-def only_reads_there(text: str) -> str:
-    """Return why a command line may do more than read on another machine; empty if it only reads."""
-    return _line_problem(text, "")
+def only_reads_there(text: str, *, files: bool = False) -> str:
+    """Return why a command line may do more than read on another machine; empty if it only reads.
+
+    With `files`, it may only show files, processes and what a server there answers, with plain programs.
+    """
+    return _line_problem(text, "", files)
 
 
 _HOME_THERE = "/home/unknown"
@@ -257,14 +262,14 @@ _ROUNDS = 50
 """Maximum rounds of a loop that are judged one by one."""
 
 
-def _line_problem(text: str, folder: str) -> str:
+def _line_problem(text: str, folder: str, files: bool) -> str:
     """Return why a command line may do more than read there in a folder; an empty one is not known."""
     text = with_home(text, _HOME_THERE)
     commands = read_plain(text)
     if isinstance(commands, NotPlain):
         return commands.why
     for command in commands:
-        if why := next(filter(None, (_problem(each, folder) for each in _rounds(command))), ""):
+        if why := next(filter(None, (_problem(each, folder, files) for each in _rounds(command))), ""):
             return why
         if command.words[0] == "cd":
             folder = _joined(folder, command.words[1])
@@ -285,18 +290,19 @@ def _joined(folder: str, path: str) -> str:
     return path if path.startswith(("/", "~")) or not folder else f"{folder}/{path}"
 
 
-def _problem(command: Command, folder: str) -> str:
+def _problem(command: Command, folder: str, files: bool) -> str:
     """Return why a command may do more than read there in a folder; an empty one is not known."""
-    words = _unwrapped(command.words)
+    words = limited(command.words) if files else _unwrapped(command.words)
     if not command.bare or command.loop or not words:
         return f"{command.words[0]} is not known"
     name, arguments = words[0], list(words[1:])
     if name in BRACKETS and arguments[-1:] == [BRACKETS[name]]:
         name, arguments = "test", arguments[:-1]
-    if reads_service(words):
+    if reads_service(words) and (not files or name == "curl"):
         return ""
-    if name in ("bash", "sh", "zsh") and len(arguments) > 1 and arguments[:-1] in _GIVEN_TEXT:
-        return _line_problem(arguments[-1], folder)
+    # A login shell would run files of a home folder, which may be the workspace's.
+    if name in ("bash", "sh", "zsh") and len(arguments) > 1 and arguments[:-1] in _GIVEN_TEXT[: 1 if files else None]:
+        return _line_problem(arguments[-1], folder, files)
     if name == "cd":
         plain = len(arguments) == 1 and not arguments[0].startswith("-")
         return secret_there(arguments[0], names_only=True) if plain else "cd without a plain folder"
@@ -306,8 +312,8 @@ def _problem(command: Command, folder: str) -> str:
             if not any(word.startswith(("-exec", "-ok")) for word in arguments)
             else "find starts programs"
         )
-        return found if isinstance(found, str) else _paths_problem(folder, found, names_only=True)
-    if name == "git":
+        return found if isinstance(found, str) else _paths_problem(folder, found, files, names_only=True)
+    if name == "git" and not files:
         return _git_problem(arguments, folder)
     fitting = fit(READERS[name], arguments) if READERS.get(name) else f"{name} may change something"
     if isinstance(fitting, str):
@@ -317,7 +323,7 @@ def _problem(command: Command, folder: str) -> str:
         return f"{name} may start other programs"
     if name in SEARCHING and search_of(name, arguments, found) is not None:
         return _recursive_problem(name, found)
-    return _paths_problem(folder, found, names_only=shows_no_content(words))
+    return _paths_problem(folder, found, files, names_only=shows_no_content(words))
 
 
 _GIVEN_TEXT = (["-c"], ["-lc"], ["-l", "-c"])
@@ -352,18 +358,26 @@ def _git_problem(arguments: Sequence[str], folder: str) -> str:
     # What it tracks in a folder is not known here.
     if shows_text(rest[0], fitting[1]) and not (files and all("." in PurePosixPath(path).name for path in files)):
         return "git may show any tracked file"
-    return _paths_problem(folder, fitting[1], names_only=False)
+    return _paths_problem(folder, fitting[1], False, names_only=False)
 
 
-def _paths_problem(folder: str, found: Found, *, names_only: bool) -> str:
+def _paths_problem(folder: str, found: Found, mounted: bool, *, names_only: bool) -> str:
+    """Return why one of the paths may lead to a secret. If `mounted`, any folder may hold another system."""
     for kind, value in found:
         if kind in PATHS or kind == "glob":
             text = value.rpartition(":")[2] if kind in ("rev", "range") else value
             # If `cd` fails, the path begins elsewhere.
-            for path in dict.fromkeys((text, _joined(folder, text))):
+            named = (text, _joined(folder, text))
+            for path in dict.fromkeys((*named, *(below for each in named for below in _endings(each) if mounted))):
                 if why := secret_there(path, names_only=names_only):
                     return why
     return ""
+
+
+def _endings(path: str) -> list[str]:
+    """Return the ends of a path from each of its folders on, as paths of a system mounted there."""
+    parts = [part for part in path.split("/") if part not in ("", ".", "~")]
+    return [f"/{'/'.join(parts[start:])}" for start in range(len(parts) - 1)]
 
 
 _SAMPLES = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -576,7 +578,7 @@ def test_what_is_printed_into_a_file_is_written_in_the_sandbox(
 @each_row(
     "command",
     ["gh pr view 5 > ../x", "gh pr view 5 > .git/hooks/x", "gh pr view 5 > $X", "gh pr view 5 2> a", "gh pr view 5 > a > b",
-     "gh pr view 5 2>&1 > a", "gh pr view 5 < .env > a", "gh pr merge 5 > a", "docker exec web ls > a", "gh pr view 5 > ~/.bashrc"],
+     "gh pr view 5 2>&1 > a", "gh pr view 5 < .env > a", "gh pr merge 5 > a", "docker exec web touch x > a", "gh pr view 5 > ~/.bashrc"],
 )  # fmt: skip
 def test_another_redirection_asks(command: str, workspace: Workspace) -> None:
     assert decided(command, workspace, Rules()).decision == "ask"
@@ -600,7 +602,9 @@ OF_CONTAINERS = parse_rules(allow=["network(container:web)", "network(container:
 @each_row(
     ("command", "rule"),
     [
-        ("docker exec web ls -la", "network(container:web)"),
+        ("docker exec web npm test", "network(container:web)"),
+        ("docker exec web /app/ls -la", "network(container:web)"),
+        ("docker exec -u root web ls", "network(container:web)"),
         ("podman exec -it -w /app -e A=1 web sh -c 'ls; ps aux | grep x' | head -3", "network(container:web)"),
         ("docker container exec -u root web rm -rf /tmp/a", "network(container:web)"),
         ("docker inspect -f '{{.State.Status}}' web", "network(container:web)"),
@@ -609,8 +613,8 @@ OF_CONTAINERS = parse_rules(allow=["network(container:web)", "network(container:
         ("docker compose restart api worker", "network(container:./*)"),
         ("docker cp README.md web:/tmp/ && docker exec web cat /tmp/README.md", "network(container:web)"),
         ("docker cp web:/srv/report.txt . && wc -l report.txt", "network(container:web)"),
-        ("cat README.md | docker exec -i web wc -l", "network(container:web)"),
-        ('for n in 1 2; do docker exec web echo "$n"; done', "network(container:web)"),
+        ("cat README.md | docker exec -i web tee /x", "network(container:web)"),
+        ('for n in 1 2; do docker exec web touch "$n"; done', "network(container:web)"),
         ("docker compose exec -T api npm test", "network(container:./*)"),
         ("docker compose -f a.yml exec api ls", "network(container:./*)"),
         ("docker compose logs api --tail 5 && docker compose config -q", "network(container:./*)"),
@@ -640,7 +644,7 @@ def test_a_container_and_reading_with_a_client_are_asked_about_once(
     "command",
     [
         *(
-            "docker exec other ls",
+            "docker exec other touch a",
             "docker exec --privileged web ls",
             "docker exec -e TOKEN web ls",
             "docker exec $C ls",
@@ -749,6 +753,88 @@ def test_answers_about_containers_and_clients_cover_nothing_else(command: str, w
         assert found.decision == "ask", found.why
 
 
+READ_THERE = [
+    "docker exec web ls -la",
+    "docker container exec -it web ps aux | grep php",
+    "docker exec -i -t --workdir /app web sh -c 'ls; ps aux | grep x' | head -3",
+    "docker exec web cat /opt/app/conf/httpd.conf 2>&1 | tail -5 || docker exec web ss -tlnp",
+    "cat README.md | docker exec -i web wc -l",
+    'for n in 1 2; do docker exec "web$n" head -5 /usr/src/app/package.json; done',
+    "docker exec web sh -c 'cat /app/*.conf' > out.txt; make",
+    "docker exec web curl -s http://localhost:8080/health",
+    "docker exec web find /app -name '*.py' && docker exec web cat /app/var/log/dev.log",
+]
+
+
+@each_row("command", READ_THERE)
+def test_what_only_reads_in_a_container_is_free(command: str, workspace: Workspace) -> None:
+    assert decided(command, workspace, Rules()).decision == "allow"
+    for given in ({"deny": ["network(container:web*)"]}, {"ask": ["network"]}, {"ask": ["bash(docker *)"]}):
+        assert decided(command, workspace, parse_rules(**given)).decision == "ask", given
+    for here in (replace(workspace, **BARE), replace(workspace, env={**workspace.env, "DOCKER_HOST": "ssh://h"})):
+        assert decided(command, here, Rules()).decision == "ask"
+    assert asked(command, workspace).decision == "ask"
+
+
+NOT_READ_THERE = [
+    *(f"docker exec web sh -c '{line}'" for line in ("ls; touch a", "ls > /x", "cat < /proc/1/environ", "ls `id`", "cat <(id)", "echo $DB_URL",
+      "cat $(ls)", "cd /run; cat secrets/db", "cd /mnt/etc; cat shadow", "cd /mnt && cd etc && cat shadow", "cat /mnt/e*/shadow", "ls & id",
+      "find / -name a | xargs cat", "cat /mnt/x/../etc/shadow", "declare -p", "compgen -v")),
+    *(f"docker exec {word} web ls" for word in ("-u root", "-u0", "--user=0", "-e A=1", "-e PATH=/app", "-d", "--detach", "--privileged",
+      "--detach-keys=a", "--env-file a", "-w '/a;id'", "-w /a -w /mnt/etc", "--")),
+    *(f"docker exec -w {place} web cat {name}" for place, name in (("/run", "secrets/db"), ("/run/secrets", "db"), ("/root/.ssh", "id_rsa"),
+      ("/mnt", "etc/shadow"), ("/mnt/etc", "shadow"), ("/mnt/../etc", "shadow"), ("/root", ".bash_history"))),
+    *(f"docker exec web cat {path}" for path in ("/etc/shadow", "/mnt/etc/shadow", "/mnt/host/etc/shadow", "/mnt//etc/./shadow", "etc/shadow",
+      "/mnt/var/lib/mysql/x.ibd", "/proc/1/cmdline", "//proc/1/environ", "/x/../proc/1/environ", "/dev/sda", "/data/root/.ssh/id_ed25519",
+      "/mnt/u/.aws/credentials", "/mnt/u/.config/gh/hosts.yml", "/root/.pgpass", "/app/.env", "/app/secrets.json", "/app/server.key")),
+    *(f"docker exec web {line}" for line in ("env", "printenv HOME", "env X=1 ls", "ps auxe", "ps e", "ps aux -o environ", "bash -lc ls", "bash -l",
+      "sh", "sh /app/x", "git log", "git -C /app status", "psql -c 'SELECT 1'", "sudo cat /x", "./ls", "../ls", "/app/ls", "grep -r a /app",
+      "grep -rn x /", "find / -exec cat {} +", "find /app -fprint /x", "sed -i s/a/b/ /x", "sed -n '1w /x' /y", "awk 'BEGIN{system(\"id\")}'",
+      "sort -o /x /y", "tee /x", "xargs cat", "watch ls", "nohup ls", "python -c 1", "node -e 1", "kill 1", "less /x", "man ls", "date -s 2020-01-01",
+      "hostname evil", "ip link set eth0 down", "ln -s / /x", "dd if=/x", "tar cf - /app", "docker ps", "nsenter -t 1 ls", "busybox ls",
+      "curl http://example.org", "curl -d @/x http://localhost", "curl http://169.254.169.254/", "rm /tmp/a", "'ls;id'", "ls /app/*")),
+    *("podman exec web ls", "docker compose exec web ls", "docker -H tcp://x exec web ls", "docker --context prod exec web ls", "./docker exec web ls",
+      "docker --config ./x exec web ls", "DOCKER_HOST=tcp://e docker exec web ls", "export DOCKER_CONTEXT=prod; docker exec web ls",
+      "docker context use prod; docker exec web ls", "HOME=. docker exec web ls", "PATH=.:$PATH docker exec web ls", "docker exec $C ls",
+      "docker() { ./x; }; docker exec web ls", 'docker exec "$(docker ps -q)" ls', "cat a | xargs docker exec web cat", "sudo docker exec web ls",
+      "docker exec -i web sh < README.md", "cat README.md | docker exec -i web sh", "docker exec web ls > ../x", "docker exec web ls &",
+      "docker exec ../web ls", "docker exec -web ls", "find . -exec docker exec web cat {} +"),
+]  # fmt: skip
+
+
+@each_row("command", NOT_READ_THERE)
+def test_what_may_do_more_than_read_in_a_container_asks(command: str, workspace: Workspace) -> None:
+    assert decided(command, workspace, Rules()).decision == "ask"
+
+
+@pytest.mark.parametrize(
+    ("settings", "host", "decision"),
+    [
+        ('{"auths": {}}', "", "allow"),
+        ('{"currentContext": "default"}', "", "allow"),
+        ('{"currentContext": "here"}', "unix:///home/a/.colima/docker.sock", "allow"),
+        ('{"currentContext": "here"}', "ssh://a@box", "ask"),
+        ('{"currentContext": "here"}', "tcp://box:2375", "ask"),
+        ('{"currentContext": "gone"}', "", "ask"),
+        ('{"currentContext": 5}', "", "ask"),
+        ("[]", "", "ask"),
+        ("{", "", "ask"),
+    ],
+)
+def test_an_engine_on_another_machine_is_asked_about(
+    settings: str, host: str, decision: str, workspace: Workspace
+) -> None:
+    meta = workspace.home / ".docker/contexts/meta" / hashlib.sha256(b"here").hexdigest()
+    meta.mkdir(parents=True)
+    (workspace.home / ".docker/config.json").write_text(settings)
+    (meta / "meta.json").write_text(json.dumps({"Endpoints": {"docker": {"Host": host}}}))
+    assert decided("docker exec web ls", workspace, Rules()).decision == decision
+    for name in ("DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_HOST"):
+        here = replace(workspace, env={**workspace.env, name: "tcp://box"})
+        assert decided("docker exec web ls", here, Rules()).decision == "ask"
+    assert not decided("docker ps", workspace, Rules()).grants()
+
+
 @each_row("command", ['for n in 1 2; do gh pr checks "$n" | head -3; done', "for f in a b; do gh api repos/a/$f; done"])
 def test_a_loop_of_reads_is_free(command: str, workspace: Workspace) -> None:
     quoted = command.replace("repos/a/$f", '"repos/a/$f"')
@@ -759,7 +845,7 @@ def test_a_loop_of_reads_is_free(command: str, workspace: Workspace) -> None:
 
 
 def test_the_first_answer_lasts_for_the_session_where_one_is_offered(workspace: Workspace) -> None:
-    for command in ("gh pr create -t x -b y", "git push origin main", "tmux capture-pane -p", "docker exec web ls"):
+    for command in ("gh pr create -t x -b y", "git push origin main", "tmux capture-pane -p", "docker exec web make"):
         found = decided(command, workspace, Rules())
         assert found.first_answer("auto") == ((), found.grants()), command
         assert found.grants()
