@@ -301,8 +301,13 @@ class CommandSandbox:
     """Returns True if a path leads to something in the home folder that the sandbox hides."""
     nameable: Callable[[str], bool] = lambda _: False
     """Returns True if the sandbox would show a hidden path to a command that names it."""
-    refused_hosts: Callable[[], Sequence[str]] = tuple
-    """Returns why hosts were refused since the last call, but for those that the user does not allow."""
+    opens_network: bool = False
+    """True if commands reach the whole network."""
+    refused_hosts: Callable[[], Mapping[str, bool]] = dict
+    """Returns why hosts were not reached since the last call, each with True if a command may reach it outside.
+
+    Hosts that the user does not allow are left out.
+    """
     late_hosts: Callable[[str], Awaitable[Sequence[str]]] | None = None
     """Waits for the answers about hosts that a command asked for before it ended, and returns them for the model."""
     fetches: Callable[[str], bool] = lambda _: False

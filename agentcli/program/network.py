@@ -49,6 +49,7 @@ _FILES = re.compile(r"""(?:"url":\s*|href=)"(https?://[^"]+)""")
 _PAGE = 2_000_000
 """Most bytes of such a page that are read."""
 _SECONDS = 10.0
+_PROXIES = ("https_proxy", "http_proxy", "all_proxy")
 DECLINED = "the user does not allow"
 LATE = "the user allowed it after the command had ended; run the command again"
 NOBODY = "nobody can allow it; a run is given --allow 'network({host})'"
@@ -92,6 +93,7 @@ class NetworkGate:
         self._ended = True
         self._fetched = ""
         self._refusals: list[str] = []
+        self._unreachable: list[str] = []
         self._denied: dict[str, DeniedHost] = {}
         self._told = 0
 
@@ -123,11 +125,18 @@ class NetworkGate:
             self._begin(loop)
         return self._port
 
-    def refusals(self) -> Sequence[str]:
-        """Return why requests of a command that has ended were refused. Leave out hosts that the person refused."""
+    def refusals(self) -> Mapping[str, bool]:
+        """Return why requests of a command that has ended failed, each with True if it may succeed outside.
+
+        Leave out hosts that the person refused. An allowed host is out of reach outside, too, unless a proxy of the
+        user's leads there.
+        """
         self._ended = True
-        found, self._refusals[:] = tuple(dict.fromkeys(self._refusals)), ()
-        return [why for why in found if not why.startswith(DECLINED)]
+        proxied = any(self._env.get(each) for name in _PROXIES for each in (name, name.upper()))
+        found = dict.fromkeys(self._refusals, True) | dict.fromkeys(self._unreachable, proxied)
+        self._refusals.clear()
+        self._unreachable.clear()
+        return {why: outside for why, outside in found.items() if not why.startswith(DECLINED)}
 
     async def late(self, command: str) -> Sequence[str]:
         """Wait for open questions about hosts that a command asked for before it ended. Return the answers for the model."""
@@ -157,7 +166,12 @@ class NetworkGate:
             return
         self._loop = loop
         self._port = listening.getsockname()[1]
-        self._proxy = Proxy(self._allowed, refused=self._refusals.append, inward=self._inward)
+        self._proxy = Proxy(
+            self._allowed,
+            refused=self._refusals.append,
+            inward=self._inward,
+            unreachable=self._unreachable.append,
+        )
         run_beside(self._proxy.serve(listening))
 
     async def _allowed(self, host: str) -> str:

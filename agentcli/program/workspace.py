@@ -372,7 +372,8 @@ class WorkspacePolicy:
         return {
             "fetches": lambda line: self._gate.now is not None and self._gate.now.is_for(line),
             "gated": self.gated,
-            "refused_hosts": lambda: gate.refusals() if (gate := self._gate.now) is not None else (),
+            "opens_network": self._opens_network,
+            "refused_hosts": lambda: gate.refusals() if (gate := self._gate.now) is not None else {},
             "late_hosts": self._late_hosts,
         }
 

@@ -41,9 +41,11 @@ class Asked:
         self.saved.append((str(rule), answer.everywhere))
 
 
-def gate(folder: Path, asked: Asked, rules: Rules | None = None, path: str = "/usr/bin:/bin") -> NetworkGate:
+def gate(
+    folder: Path, asked: Asked, rules: Rules | None = None, path: str = "/usr/bin:/bin", **env: str
+) -> NetworkGate:
     here: Any = Here()
-    return NetworkGate(here, lambda: rules or Rules(), [folder], {"PATH": path}, asked, asked.keep)
+    return NetworkGate(here, lambda: rules or Rules(), [folder], {"PATH": path, **env}, asked, asked.keep)
 
 
 def said(made: NetworkGate, line: str, *hosts: str) -> list[str]:
@@ -69,7 +71,7 @@ def heard(made: NetworkGate, *commands: tuple[str, Sequence[str]]) -> list[str]:
     return asyncio.run(run())
 
 
-UNKNOWN = "HTTP/1.1 502 agentcli: nowhere.example cannot be found"
+UNKNOWN = "HTTP/1.1 502 agentcli: nowhere.example is allowed, but its name cannot be found"
 """What is heard about a host that is allowed: names below .example are no hosts."""
 
 
@@ -171,7 +173,15 @@ def test_always_saves_the_rule_and_a_no_is_told_and_remembered(tmp_path: Path) -
     heard = said(made, "npm install", "nowhere.example", "b.example", "b.example")
     assert heard[1:] == ["HTTP/1.1 403 agentcli: the user does not allow b.example: not this one"] * 2
     assert asked.saved == [("network(nowhere.example)", True)]
-    assert made.refusals() == ["nowhere.example cannot be found"]
+    assert made.refusals() == {"nowhere.example is allowed, but its name cannot be found": False}
+
+
+def test_an_allowed_host_out_of_reach_may_be_reached_outside_only_through_a_proxy_of_the_users(tmp_path: Path) -> None:
+    for env, outside in (({}, False), ({"HTTPS_PROXY": "http://proxy.example:8080"}, True)):
+        made = gate(tmp_path, Asked(), parse_rules(allow=["network(nowhere.example)"]), **env)
+        assert said(made, "npm install", "nowhere.example") == [UNKNOWN]
+        assert made.refusals() == {UNKNOWN.partition("agentcli: ")[2]: outside}
+        assert made.refusals() == {}
 
 
 def test_without_a_person_an_unknown_host_is_refused_with_the_way_to_allow_it(tmp_path: Path) -> None:
@@ -179,7 +189,7 @@ def test_without_a_person_an_unknown_host_is_refused_with_the_way_to_allow_it(tm
     assert said(made, "npm install", "b.example") == [
         "HTTP/1.1 403 agentcli: b.example: nobody can allow it; a run is given --allow 'network(b.example)'"
     ]
-    assert made.refusals() == ["b.example: nobody can allow it; a run is given --allow 'network(b.example)'"]
+    assert made.refusals() == {"b.example: nobody can allow it; a run is given --allow 'network(b.example)'": True}
 
 
 def test_denied_hosts_are_reported_once_each_but_for_those_that_the_person_refused(tmp_path: Path) -> None:

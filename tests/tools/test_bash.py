@@ -514,12 +514,37 @@ def test_a_refused_host_is_the_reason_of_a_failure_unless_the_command_gives_anot
         return None
 
     ctx.scope = CallScope(
-        sandbox=CommandSandbox(wrap=Boxed, escalate=nobody, refused_hosts=lambda: ["a.example is refused"])
+        sandbox=CommandSandbox(wrap=Boxed, escalate=nobody, refused_hosts=lambda: {"a.example is refused": True})
     )
     output = call("bash", command=f"echo tried; {end}").output
     assert notes in output
     assert output.count("[network") == 1
     assert output.count("it ran in a sandbox") == notes.count("it ran in a sandbox")
+
+
+def test_an_allowed_host_out_of_reach_is_told_once_and_asks_for_nothing(call: Call, ctx: Bench) -> None:
+    async def never(command: str, reason: str) -> bool:
+        raise AssertionError(reason)
+
+    unreached = {"a.example is allowed, but does not answer": False}
+    ctx.scope = CallScope(sandbox=CommandSandbox(wrap=Boxed, escalate=never, refused_hosts=lambda: unreached))
+    output = call("bash", command="echo Bad Gateway; exit 1").output
+    assert output.endswith("[exit code 1]\n[network: a.example is allowed, but does not answer]")
+
+
+@each_row(("opens", "asked"), [(True, 0), (False, 1)])
+def test_a_failing_network_is_no_reason_to_leave_a_sandbox_that_has_the_whole_network(
+    opens: bool, asked: int, call: Call, ctx: Bench
+) -> None:
+    reasons = list[str]()
+
+    async def no(command: str, reason: str) -> bool:
+        reasons.append(reason)
+        return False
+
+    ctx.scope = CallScope(sandbox=CommandSandbox(wrap=Boxed, escalate=no, opens_network=opens))
+    call("bash", command="echo Could not resolve host: a.example; exit 6")
+    assert len(reasons) == asked
 
 
 def test_a_late_answer_about_a_host_is_told_and_asks_for_nothing_else(call: Call, ctx: Bench) -> None:

@@ -57,6 +57,13 @@ class Refused(Exception):
         self.status = status
 
 
+class Unreachable(Refused):
+    """An allowed host that has no address or does not answer."""
+
+    def __init__(self, host: str, why: str) -> None:
+        super().__init__(502, f"{host} is allowed, but {why}")
+
+
 Allowed = Callable[[str], Awaitable[str]]
 """Decides about a host, and asks a person if necessary: returns why it is refused; empty if it is allowed."""
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
@@ -98,9 +105,14 @@ class Proxy:
         connect: Connect = connected,
         refused: Callable[[str], object] = lambda _: None,
         inward: Sequence[str] = (),
+        unreachable: Callable[[str], object] = lambda _: None,
     ) -> None:
-        """`refused` is called with the reason for each refused request. `inward`: networks that are reached, although not public."""
+        """`refused` is called with the reason for each refused request, `unreachable` with that of an allowed host.
+
+        `inward`: networks that are reached, although not public.
+        """
         self._allowed, self._resolve, self._connect, self._refused = allowed, resolve, connect, refused
+        self._unreachable = unreachable
         self._inward = inward
         self._sent: Counter[str] = Counter()
         self._open: set[asyncio.Task[None]] = set()
@@ -130,7 +142,7 @@ class Proxy:
                 raise Refused(503, "too many connections at once")
             await self._served(reader, writer)
         except Refused as refused:
-            self._refused(str(refused))
+            (self._unreachable if isinstance(refused, Unreachable) else self._refused)(str(refused))
             await _answer(writer, refused)
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
             pass  # either side has gone, or said what no client says
@@ -160,7 +172,7 @@ class Proxy:
         try:
             addresses = await self._resolve(host, port)
         except (OSError, UnicodeError) as error:
-            raise Refused(502, f"{host} cannot be found") from error
+            raise Unreachable(host, "its name cannot be found") from error
         if not addresses:
             raise Refused(403, f"{host} has no address")
         for address in addresses:
@@ -172,7 +184,7 @@ class Proxy:
         for address in first.values():  # one of each family
             with suppress(OSError, TimeoutError):
                 return await self._connect(address, port)
-        raise Refused(502, f"{host} does not answer")
+        raise Unreachable(host, "does not answer")
 
     async def _encrypted(
         self,

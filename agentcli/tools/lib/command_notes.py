@@ -93,6 +93,8 @@ def blocked_by_sandbox(outcome: ToolOutput, sandbox: CommandSandbox) -> str:
         return ""
     tail = outcome.output[-_TAIL:]
     for found in re.finditer(_BLOCKED, tail):
+        if found["network"] and sandbox.opens_network:
+            continue
         if failed or found["network"] or re.search(READ_ONLY, found.group()):
             return found.group().strip()
     if not failed:

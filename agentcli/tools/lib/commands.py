@@ -69,7 +69,8 @@ async def run_command(ctx: ToolContext, call_id: str, command: str, timeout: int
     if LACKS in outcome.output and (note := await asyncio.to_thread(in_environment, outcome.output, ctx.roots)):
         return replace(outcome, output=f"{outcome.output.rstrip()}\n{note}")
     outcome = with_sandbox_notes(outcome, sandbox)
-    refused = sandbox.refused_hosts()
+    hosts = sandbox.refused_hosts()
+    refused = [why for why, outside in hosts.items() if outside]
     if sandbox.late_hosts is not None and "job" not in outcome.metadata and (late := await sandbox.late_hosts(command)):
         return replace(outcome, output=f"{outcome.output.rstrip()}\n{REFUSED.format(hosts='; '.join(late), next='')}")
     if note := hidden_unless_named(outcome, sandbox):
@@ -83,7 +84,7 @@ async def run_command(ctx: ToolContext, call_id: str, command: str, timeout: int
             sandbox.held(command, reason)
         after = NOBODY if leaves is None else KEPT_IN
         gated = sandbox.gated and not sandbox.fetches(command)
-        outcome = with_cause(outcome, reason if sandbox.escalate else "", refused, after, gated=gated)
+        outcome = with_cause(outcome, reason if sandbox.escalate else "", tuple(hosts), after, gated=gated)
         return await asyncio.to_thread(with_files_seen, ctx, command, outcome)
     again = with_sandbox_notes(
         await _run(ctx, call_id, command, _prepared(ctx, command, sandbox.outside), timeout), sandbox

@@ -42,6 +42,7 @@ class Net:
     servers: list[asyncio.Server] = field(default_factory=list)
     got: bytearray = field(default_factory=bytearray)
     refused: list[str] = field(default_factory=list)
+    unreachable: list[str] = field(default_factory=list)
     inward: tuple[str, ...] = ()
 
     async def permit(self, host: str) -> str:
@@ -81,7 +82,7 @@ def talk(net: Net, *messages: bytes) -> bytes:
     """What a client gets that sends these messages, one after each answer."""
 
     async def run() -> bytes:
-        proxy = Proxy(net.permit, net.resolve, net.connect, net.refused.append, net.inward)
+        proxy = Proxy(net.permit, net.resolve, net.connect, net.refused.append, net.inward, net.unreachable.append)
         listening = socket.create_server(("127.0.0.1", 0))
         await proxy.serve(listening)
         reader, writer = await asyncio.open_connection(*listening.getsockname()[:2])
@@ -277,6 +278,19 @@ def test_a_name_is_resolved_once_so_that_a_second_answer_cannot_lead_inward() ->
     net = Net()
     talk(net, connect("good.example.org:443"), hello("good.example.org"))
     assert net.resolved == ["good.example.org"]
+
+
+@pytest.mark.parametrize(
+    ("net", "why"),
+    [
+        (Net(names={}), "its name cannot be found"),
+        (Net(silent=(PUBLIC,)), "does not answer"),
+    ],
+)
+def test_an_allowed_host_out_of_reach_is_not_refused(net: Net, why: str) -> None:
+    reason = f"good.example.org is allowed, but {why}"
+    assert talk(net, connect("good.example.org:443")).startswith(f"HTTP/1.1 502 agentcli: {reason}".encode())
+    assert (net.unreachable, net.refused) == ([reason], [])
 
 
 def test_a_host_that_does_not_answer_by_ipv6_is_reached_by_ipv4() -> None:
