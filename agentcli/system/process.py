@@ -35,7 +35,7 @@ _F_SETPIPE_SZ = 1031
 
 _NULL = "/dev/null"
 
-_RESTARTS = 2
+RESTARTS = 2
 """Maximum times to build a sandbox again if it fails before its command starts."""
 _REPORTING = (b"bwrap: ", b"nsenter: ")
 """Beginnings of the messages with which a sandbox fails."""
@@ -184,7 +184,7 @@ async def run(
             output = held
         ended = await _run(watched, output, started, timeout, idle, free, goes_on)
         restarts = 0 if ended.unstarted else restarts
-        if again is None or ended.unstarted is None or restarts == _RESTARTS:
+        if again is None or ended.unstarted is None or restarts == RESTARTS:
             held.release()
             return ended
         restarts += 1

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
-import shlex
 import subprocess
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -23,6 +22,7 @@ from agentcli.features.checks.lsp.configured import LanguageServer
 from agentcli.features.checks.lsp.connection import Connection, Process
 from agentcli.permissions.denied.files import NOTHING
 from agentcli.permissions.paths import EXPOSED_NOTHING
+from agentcli.system.process import RESTARTS
 from agentcli.system.programs import environment, find_program
 from agentcli.tools.lib.findings import Finding
 
@@ -119,20 +119,34 @@ class Server:
         self._starts += 1
         self.documents.clear()
         self._working.clear()
-        with tempfile.TemporaryDirectory(prefix="agentcli-") as folder:
-            process = await asyncio.to_thread(self._start, Path(folder))
+        for restarts in range(RESTARTS + 1):
+            if (connection := await self._greeted(last=restarts == RESTARTS)) is not None:
+                break
+        assert connection is not None
+        connection.notify("initialized", {})
+        if self.defined.settings is not None:
+            connection.notify("workspace/didChangeConfiguration", {"settings": self.defined.settings})
+        return connection
+
+    async def _greeted(self, *, last: bool) -> Connection | None:
+        """Start the server and return it, initialized. Raises ToolError if that fails.
+
+        Return None if its sandbox failed before the server started: another process may have removed a path. The last
+        attempt raises.
+        """
+        with ExitStack() as stack:
+            process, handed = await asyncio.to_thread(self._start, stack)
             self._connection = connection = Connection(process, self._answer, self._take)
             try:
                 await connection.request("initialize", self._greeting(), self._patience.start)
             except ToolError as error:
+                if connection.ended and not last and handed.unread():
+                    return None
                 if connection.ended:
                     self.off = f"it did not start ({connection.ended})"
                     raise ToolError(f"The language server {self.defined.name} is off: {self.off}.") from error
                 connection.close(f"at its start: {error}")
                 raise
-        connection.notify("initialized", {})
-        if self.defined.settings is not None:
-            connection.notify("workspace/didChangeConfiguration", {"settings": self.defined.settings})
         return connection
 
     def close(self) -> None:
@@ -186,8 +200,8 @@ class Server:
             return await asyncio.wait_for(first, UNCHANGED)
         return document.findings
 
-    def _start(self, folder: Path) -> Process:
-        """Start the process in the sandbox, in a session of its own."""
+    def _start(self, stack: ExitStack) -> tuple[Process, _Handed]:
+        """Start the process in the sandbox, in a session of its own; `stack` closes what it was handed."""
         defined, ctx = self.defined, self._core.ctx
         command = (
             defined.command if "/" in defined.command else find_program(defined.command, ctx.roots, ctx.env.get("PATH"))
@@ -197,21 +211,23 @@ class Server:
             raise ToolError(f"The language server {defined.name} did not start: {self.off}.")
         wrap = self._core.setup.permissions.sandboxes("auto", NOTHING, True, EXPOSED_NOTHING).own
         argv = [command, *defined.args]
-        boxed = wrap(argv, False) if wrap is not None else Boxed(argv)
+        handed = _Handed(wrap(argv, False) if wrap is not None else Boxed(argv), stack)
         env = environment(ctx.env, self._core.setup.settings.limits.bash_secrets) | dict(defined.env)
         try:
-            return subprocess.Popen(
-                _with_files(boxed, folder),
+            process = subprocess.Popen(
+                handed.argv,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=self._root,
                 env=env,
                 start_new_session=True,
+                pass_fds=handed.pipes.values(),
             )
         except OSError as error:
             self.off = str(error)
             raise ToolError(f"The language server {defined.name} did not start: {error}.") from error
+        return process, handed
 
     def _greeting(self) -> Mapping[str, Any]:
         folder = {"uri": self._root.as_uri(), "name": self._root.name}
@@ -299,13 +315,40 @@ def _finding(given: Any, shown: str) -> Finding | None:
     return Finding(safe_line(f"{shown}:{line}:{column}: {kind}: {message}{tail}"), line) if kind else None
 
 
-def _with_files(boxed: Boxed, folder: Path) -> Sequence[str]:
-    """Return an argv with the contents of further descriptors open, using a shell that is replaced."""
-    if not boxed.files:
-        return boxed.argv
-    opened = []
-    for number, data in boxed.files.items():
-        file = folder / str(number)
-        file.write_bytes(data)
-        opened.append(f"{number}<{shlex.quote(str(file))}")
-    return ["/bin/bash", "--noprofile", "--norc", "-c", f'exec "$@" {" ".join(opened)}', "bash", *boxed.argv]
+class _Handed:
+    """A sandboxed command, and pipes with the contents of its further descriptors."""
+
+    def __init__(self, boxed: Boxed, stack: ExitStack) -> None:
+        """`stack` closes the pipes."""
+        self._boxed = boxed
+        self.pipes = {number: _filled(data, stack) for number, data in boxed.files.items()}
+
+    @property
+    def argv(self) -> Sequence[str]:
+        """The command, with its descriptors opened by a shell that it replaces."""
+        if not self.pipes:
+            return self._boxed.argv
+        opened = " ".join(f"{number}<&{pipe} {pipe}<&-" for number, pipe in self.pipes.items())
+        return ["/bin/bash", "--noprofile", "--norc", "-c", f'exec "$@" {opened}', "bash", *self._boxed.argv]
+
+    def unread(self) -> bool:
+        """Return True if the command ended before its sandbox was complete."""
+        last = self.pipes.get(self._boxed.read_last)
+        return last is not None and bool(os.read(last, 1))
+
+
+def _filled(data: bytes, stack: ExitStack) -> int:
+    """Return the reading end of a pipe with these bytes, above the numbers of a sandbox's descriptors."""
+    read, write = os.pipe()
+    try:
+        os.write(write, data)
+        above = fcntl.fcntl(read, fcntl.F_DUPFD_CLOEXEC, _ABOVE)
+    finally:
+        os.close(read)
+        os.close(write)
+    stack.callback(os.close, above)
+    return above
+
+
+_ABOVE = 100
+"""Lowest descriptor of such a pipe."""

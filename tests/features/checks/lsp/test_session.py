@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -15,16 +17,18 @@ import pytest
 
 from agentcli.agent.ports import ApprovalResponse, Prompt
 from agentcli.agent.session import AgentSession
+from agentcli.agent.setup import Sandboxes
 from agentcli.core.errors import ToolError
 from agentcli.core.event import Event, Noticed, Warned
 from agentcli.core.message import ToolCall
 from agentcli.core.on_demand import OnDemand
-from agentcli.core.tool import ToolOutput
+from agentcli.core.tool import Boxed, ToolLimits, ToolOutput
 from agentcli.features.checks.commands import rows
-from agentcli.features.checks.lsp.configured import UNTRUSTED
-from agentcli.features.checks.lsp.server import Patience
+from agentcli.features.checks.lsp.configured import UNTRUSTED, LanguageServer
+from agentcli.features.checks.lsp.server import Patience, Server
 from agentcli.features.checks.lsp.session import SessionServers
 from agentcli.frontends.sections import SCHEMA
+from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import parse_rules
 from agentcli.program.config import load
 from agentcli.providers.scripted.model import call, say
@@ -329,6 +333,51 @@ def asked_after_reading(servers: Any, folder: Path) -> ToolOutput:
         return output
 
     return RUNNERS[0].run(run())
+
+
+@pytest.mark.parametrize(
+    ("failures", "starts", "off"),
+    [(0, 1, ""), (2, 3, ""), (9, 3, "it did not start (exit code 1, bwrap: gone)")],
+)
+def test_a_sandbox_that_fails_before_the_server_starts_is_built_again(
+    tmp_path: Path, failures: int, starts: int, off: str
+) -> None:
+    server, made = sandboxed(tmp_path, failures, 'read -rN 1 -u 9; exec 9<&-; exec "$@"')
+    if off:
+        with pytest.raises(ToolError, match=re.escape(off)):
+            RUNNERS[0].run(server.connected())
+    else:
+        RUNNERS[0].run(server.connected())
+    assert (len(made), server.off) == (starts, off)
+    server.close()
+
+
+def test_a_server_that_ends_in_its_complete_sandbox_is_not_started_twice(tmp_path: Path) -> None:
+    server, made = sandboxed(tmp_path, 0, "read -rN 1 -u 9; exit 3")
+    with pytest.raises(ToolError, match=r"exit code 3"):
+        RUNNERS[0].run(server.connected())
+    assert len(made) == 1
+
+
+def sandboxed(folder: Path, failures: int, script: str) -> tuple[Server, list[Sequence[str]]]:
+    """Return a server in a sandbox that first fails so often, then runs a script; and the commands of its sandboxes."""
+    made = list[Sequence[str]]()
+
+    def own(argv: Sequence[str], _: bool) -> Boxed:
+        made.append(argv)
+        begins = "echo bwrap: gone >&2; exit 1" if len(made) <= failures else script
+        return Boxed(["bash", "-c", begins, "bash", *argv], {9: b"."}, read_last=9)
+
+    core: Any = SimpleNamespace(
+        ctx=SimpleNamespace(roots=(), env={"PATH": os.environ["PATH"]}),
+        setup=SimpleNamespace(
+            workspace=Workspace(folder),
+            permissions=SimpleNamespace(sandboxes=lambda *_: Sandboxes(own=own)),
+            settings=SimpleNamespace(limits=ToolLimits()),
+        ),
+    )
+    defined = LanguageServer("fake", sys.executable, (str(FAKE), ""), {".txt": "text"}, {})
+    return Server(core, defined, Patience()), made
 
 
 def test_a_server_that_is_not_there_is_named_once(tmp_path: Path) -> None:
