@@ -27,7 +27,7 @@ from agentcli.permissions.shell.programs.known_programs import (
 from agentcli.permissions.shell.programs.listing import listed, prints_commit
 from agentcli.permissions.shell.syntax.here_texts import scripts_in
 from agentcli.permissions.shell.syntax.inner_commands import Script, started_by
-from agentcli.permissions.shell.syntax.parse import UNKNOWN, below, source_of, syntax_tree
+from agentcli.permissions.shell.syntax.parse import UNKNOWN, below, reads_input, source_of, syntax_tree
 from agentcli.permissions.shell.syntax.state import (
     MOST_FOLDERS,
     Run,
@@ -303,7 +303,7 @@ class _Follower:
     def _fed(self, index: int, script: str, state: State, depth: int) -> None:
         run = self.runs[index]
         name = os.path.basename(run.words[0]) if run.words else ""
-        if name in SHELLS or (name in ("source", ".") and "/dev/stdin" in run.words):
+        if name in SHELLS or (run.words and reads_input(run.words)):
             self.text(script, state, depth - 1)
         elif name == "make":
             self.text(
@@ -506,7 +506,7 @@ class _Follower:
         self._start(words, state, own, depth)
         started = [run.words for run in self.runs[before:] if run.behind == (name,) and not run.within]
         for line in (words, *(started if name in PASSING_INPUT else ())):
-            if state.fed and os.path.basename(line[0]) in SHELLS and _reads_input(line):
+            if state.fed and reads_input(line):
                 for joint in ("\n", " ")[: len(state.fed)]:
                     self.text(joint.join(state.fed), state, depth - 1)
         return with_unknown_variables(state) if name in ("source", ".") else state
@@ -554,16 +554,6 @@ _LISTED = re.compile(r"\$[@*]|\[[@*]\]|\$\(|`")
 """Expansions whose values may be several words."""
 
 
-def _reads_input(words: Sequence[str]) -> bool:
-    """Return True if a shell reads its commands from standard input: it has only options, or `-s`."""
-    left = [word for before, word in itertools.pairwise(words) if not _VALUED.fullmatch(before)]
-    options = list(itertools.takewhile(lambda word: word.startswith(("-", "+")), left))
-    return options == left or any(map(_FROM_INPUT.fullmatch, options))
-
-
-_VALUED = re.compile(r"[-+]\w*[oO]|--(?:rcfile|init-file)")
-"""Option of a shell that takes the next word."""
-_FROM_INPUT = re.compile(r"-\w*s\w*")
 _CALLING = re.compile(r"-[a-zA-Z0-9]*?C(.*)", re.DOTALL)
 """Option with which `mapfile` gets a command that it calls."""
 _SUBSTITUTED = re.compile(r"\$\(|`")

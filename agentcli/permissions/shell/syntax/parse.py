@@ -7,7 +7,7 @@ import re
 import shlex
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass
@@ -594,12 +594,28 @@ def _reads_script(part: Part) -> bool:
     if not line or not line[0]:
         return False
     inner = _wrapped(line) if os.path.basename(line[0]) in PASSING_INPUT else ()
-    return any(map(_is_script_reader, (line, *inner)))
+    return any(map(reads_input, (line, *inner)))
 
 
-def _is_script_reader(line: Sequence[str]) -> bool:
-    operands = [word for word in line[1:] if not word.startswith("-") or word in ("-", "-s", "-c")]
-    return os.path.basename(line[0]) in SHELLS and (not operands or operands[0] in ("-", "-s", "/dev/stdin"))
+def reads_input(words: Sequence[str]) -> bool:
+    """Return True if a command is a shell that reads its commands from standard input.
+
+    It has only options, or `-s`, or a name of the input as its script. The last also holds for `source`.
+    """
+    name = os.path.basename(words[0])
+    if name not in SHELLS:
+        return name in ("source", ".") and any(map(_INPUT.fullmatch, words[1:2]))
+    left = [word for before, word in pairwise(words) if not _VALUED.fullmatch(before)]
+    options = list(takewhile(lambda word: word.startswith(("-", "+")), left))
+    script = left[len(options) :]
+    return not script or _INPUT.fullmatch(script[0]) is not None or any(map(_FROM_INPUT.fullmatch, options))
+
+
+_VALUED = re.compile(r"[-+]\w*[oO]|--(?:rcfile|init-file)")
+"""Option of a shell that takes the next word."""
+_FROM_INPUT = re.compile(r"-[^\Wc]*s[^\Wc]*")
+"""`-s` among other options of a shell, but not beside `-c`, which has its commands in a word."""
+_INPUT = re.compile(r"/dev/stdin|(?:/dev|/proc/(?:self|thread-self|\d+))/fd/0")
 
 
 def _has_alias(part: Part) -> bool:

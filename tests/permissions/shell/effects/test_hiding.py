@@ -64,6 +64,8 @@ def test_what_is_another_command_is_not_asked_about(workspace: Workspace) -> Non
         "mapfile -c1 -tC'git push #' < a.py",
         "readarray -td x -C 'git push #' < a.py",
         *(f"echo git push | bash {options}" for options in ("-eo pipefail", "-O extglob", "--rcfile x", "-es -- x")),
+        *(f"echo git push | {shell} x" for shell in ("sh /dev/stdin", "nice bash -e /dev/fd/0", "source /dev/stdin")),
+        "source /proc/self/fd/0 <<< 'git push'",
         "printf -v c 'git %s' push; $c",
     ],
 )

@@ -65,7 +65,7 @@ FOLLOWED = {
     "cat <<EOF > out.txt && rm y\na\nEOF": ["cat", "rm y"],
     "python <<EOF\nprint(1)\nEOF": ["python < 'print(1)\\n'"],
     "cat <<EOF\na b\nEOF": ["cat"],
-    "source /dev/stdin <<< 'rm x'": ["source /dev/stdin", "source: stdin", "rm x"],
+    "source /dev/stdin <<< 'rm x'": ["source /dev/stdin", "source: stdin", "rm x", "rm x"],
     "source run.sh <<< 'rm x'": ["source run.sh < 'rm x'", "source: run.sh"],
     "bash < <(echo rm x)": ["bash", "rm", "x", "rm x", "echo rm x"],
     "source <(echo rm x)": ["echo rm x", "source /dev/fd/9", "source: 9", "rm x"],

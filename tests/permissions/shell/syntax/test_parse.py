@@ -249,6 +249,8 @@ def test_each_command_of_a_pipe_is_judged_once() -> None:
     ("line", "known"),
     [
         *((line, False) for line in ("bash", "timeout 3 bash", "env -i A=1 bash -s", "sudo -u me sh", "nice busybox sh", "exec sh -")),
+        *((f"echo 'a b' | bash {words}", False) for words in ("-eo pipefail", "+O extglob", "--rcfile x", "-es x", "+x", "-e /dev/fd/0")),
+        *((line, True) for line in ("bash - x.sh", "bash -cs ls", "bash -o pipefail x.sh")),
         *((line, True) for line in ("mise activate bash", "direnv hook bash", "env bash x.sh", "xargs bash", "find . -exec sh {} +", "timeout 3 bash -c ls")),
     ],
 )  # fmt: skip
