@@ -88,6 +88,28 @@ def git_folders(top: Path) -> tuple[Path, Path]:
     return own, _common_folder(own)
 
 
+def leads_nowhere(git_folder: Path) -> bool:
+    """Return True for a repository as `git init` begins it: its settings start nothing, and it names no other place."""
+    try:
+        names = {path.name for path in git_folder.iterdir()}
+        hooks = [path.suffix for path in (git_folder / "hooks").glob("*")]
+        keys = config_keys((git_folder / "config").read_text(encoding="utf-8", errors="replace"))
+        danger = _config_danger(git_folder / "config")
+    except (OSError, ValueError):
+        return False
+    own = all(key.partition(".")[0] in ("core", "user", "init") for key in keys) and not danger
+    return (
+        own
+        and names.isdisjoint(_LEADING)
+        and {".sample"}.issuperset(hooks)
+        and not (git_folder / "objects/info/alternates").exists()
+    )
+
+
+_LEADING = frozenset({"commondir", "config.worktree", "modules", "worktrees"})
+"""Names in a repository's folder that lead to other settings or folders."""
+
+
 def linked_repository(top: Path) -> Path | None:
     """Return the repository's folder of a linked work tree; None unless each of the two names the other."""
     with suppress(OSError, ValueError):

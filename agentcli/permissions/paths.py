@@ -103,6 +103,8 @@ class Workspace:
     """Extent of /undo; None if nothing is restored."""
     destroys: bool = False
     """True if commands that can only destroy are judged like any others."""
+    begun: tuple[Path, ...] = ()
+    """Resolved folders in which the judged line begins a repository."""
     readable: Callable[[], Sequence[Path]] = tuple
     """Resolved folders outside the roots that may be read unasked: folders of skills."""
     shown: Callable[[], Sequence[Path]] = tuple

@@ -360,7 +360,7 @@ class WorkspacePolicy:
         return CommandSandbox(
             wraps.recording,
             partial(self._escalate, wraps.workspace),
-            lambda _: self._aftermath.inside(wraps.workspace, aside=False),
+            lambda _: self._aftermath.inside(wraps.workspace, aside=False, by_git=True),
             hardened=True,
             outside=wraps.leaving,
             **self._of_network,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentcli.permissions.git_config import linked_repository
+from agentcli.permissions.git_config import leads_nowhere, linked_repository
 from agentcli.permissions.paths import Workspace, recorded_in, resolved
 
 if TYPE_CHECKING:
@@ -29,23 +29,28 @@ class Aftermath:
         """Files of secrets that had content at `_since`, in nanoseconds."""
         self._since = 0
         self._running = 0
+        self._begun = 0
+        """Commands that have begun in the sandbox."""
         self._found: list[str] = []
 
-    def inside(self, workspace: Workspace, *, aside: bool) -> Callable[[], Sequence[str]]:
+    def inside(self, workspace: Workspace, *, aside: bool, by_git: bool = False) -> Callable[[], Sequence[str]]:
         """Record what exists before a command runs in the sandbox; call the result for what the command left.
 
         What it created is set `aside`; otherwise only reported, because something that a person has created meanwhile
-        looks the same.
+        looks the same. `by_git` is true if only git runs. A new repository that starts nothing and leads nowhere is then
+        not reported, unless another command runs beside it.
         """
         from agentcli.permissions.sandbox.protected import found_in
 
         if not self._running:
             self._accept(found_in(workspace.resolved_roots, again=False))
         self._running += 1
+        self._begun += 1
+        begun, first = self._begun, self._running == 1
 
         def left() -> Sequence[str]:
             self._running -= 1
-            self._settle(workspace, aside)
+            self._settle(workspace, aside, by_git and first and self._begun == begun)
             found, self._found = self._found, []
             return found
 
@@ -75,7 +80,7 @@ class Aftermath:
         self._since = time.time_ns()
         self._secrets = [name.path for name in found.private if os.path.isfile(name.path) and name.path.stat().st_size]
 
-    def _settle(self, workspace: Workspace, aside: bool) -> None:
+    def _settle(self, workspace: Workspace, aside: bool, by_git: bool = False) -> None:
         from agentcli.permissions.sandbox.protected import found_in, remove_mount_point, set_aside
 
         for path in self._secrets:
@@ -84,7 +89,8 @@ class Aftermath:
         cwd = resolved(workspace.cwd)
         own = set(recorded_in(workspace))
         others = {path for inode, path in now.names.items() if (inode, path.name) not in self._known}
-        new = {path for path in others if not _by_git(path, own)}
+        plain = {path for path in others if by_git and path.name == ".git" and leads_nowhere(path)}
+        new = {path for path in others if not _by_git(path, own) and plain.isdisjoint((path, *path.parents))}
         for path in sorted(path for path in new if new.isdisjoint(path.parents)):
             other = set_aside(path) if aside else ""
             self._found.append(f"{_shown(path, cwd)} (now {other})" if other else _shown(path, cwd))

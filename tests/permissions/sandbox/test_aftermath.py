@@ -101,3 +101,43 @@ def test_what_a_job_has_made_is_told_before_a_command_runs_outside(tmp_path: Pat
     assert outside() == [".envrc"]
     assert ended() == [], "what a command outside made is known"
     assert (tmp_path / ".vscode").is_dir()
+
+
+@each_row(
+    ("name", "text", "told"),
+    [
+        ("config", "[core]\n\tbare = false\n[user]\n\tname = x\n", False),
+        ("hooks/x.sample", "", False),
+        ("hooks/pre-commit", "", True),
+        ("config", '[remote "o"]\n\turl = x\n', True),
+        ("config", "[core]\n\tfsmonitor = x\n", True),
+        ("config", "[include]\n\tpath = x\n", True),
+        ("commondir", "x", True),
+        ("objects/info/alternates", "x", True),
+        ("worktrees/x/gitdir", "x", True),
+    ],
+)
+def test_a_repository_that_git_began_is_told_unless_it_starts_nothing_and_leads_nowhere(
+    tmp_path: Path, name: str, text: str, told: bool
+) -> None:
+    after, workspace = Aftermath(), Workspace(tmp_path)
+
+    def begin(folder: str) -> None:
+        repository(tmp_path / folder / ".git")
+        (tmp_path / folder / ".git/config").write_text("[core]\n\tbare = false\n")
+        (tmp_path / folder / ".git" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / folder / ".git" / name).write_text(text)
+
+    left = after.inside(workspace, aside=False, by_git=True)
+    begin("a")
+    assert left() == ([os.path.join("a", ".git")] if told else [])
+    for by_git, beside in ((False, False), (True, True)):
+        other = after.inside(workspace, aside=False) if beside else None
+        left = after.inside(workspace, aside=False, by_git=by_git)
+        begin(f"b{beside}")
+        assert left() == [f"b{beside}/.git"], "another program may have made it"
+        assert other is None or other() == []
+    left = after.inside(workspace, aside=False, by_git=True)
+    after.inside(workspace, aside=False)()
+    begin("c")
+    assert left() == ["c/.git"]

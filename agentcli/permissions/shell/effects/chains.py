@@ -19,7 +19,7 @@ from agentcli.core.tool import LinePart
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.shell.effects.containable import Containment
 from agentcli.permissions.shell.effects.elsewhere import PROGRAMS
-from agentcli.permissions.shell.effects.git_repositories import RECORDING
+from agentcli.permissions.shell.effects.git_repositories import RECORDING, renames_blindly
 from agentcli.permissions.shell.effects.pushing import why_published
 from agentcli.permissions.shell.effects.taking import line_makes_no_links
 from agentcli.permissions.shell.programs.known_programs import SHELLS, limited_program, word_set
@@ -57,7 +57,7 @@ def in_parts(text: str, workspace: Workspace, judged: Callable[[str], Containmen
     given = constants(text)
     before = given[0] if given is not None else 0
     found = [replace(each, text=f"{text[:before]}{each.text}") for each in pieces(text[before:])]
-    if not 1 < len(found) <= _MOST:
+    if not 1 < len(found) <= _MOST or renames_blindly(_git(text)):
         return None
     if found[0].moves and not probe.is_dir(Path(os.path.normpath(workspace.cwd / os.path.expanduser(found[0].moves)))):
         return None
@@ -332,13 +332,13 @@ def _commands(text: str) -> Iterator[Node]:
 
 
 def _stateful(text: str) -> bool:
-    """Return True if a piece may change the state of its shell."""
+    """Return True if a piece may change the state of its shell, or begins the repository of later pieces."""
     for node in _commands(text):
         name = node.child_by_field_name("name")
         piece = parse_word(name) if name is not None else None
         if piece is None or not piece.known or piece.loose or piece.text in _STATEFUL:
             return True
-    return False
+    return any(words[1:2] == ["init"] for words in _git(text))
 
 
 def _moved_to(text: str) -> str:

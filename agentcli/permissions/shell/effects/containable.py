@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice, pairwise
 from pathlib import Path
 
-from agentcli.core.dataclass import dataclass
+from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.tool import LinePart
 from agentcli.permissions.exposed import has_secret_settings
 from agentcli.permissions.paths import (
@@ -34,7 +34,13 @@ from agentcli.permissions.shell.effects.changes import (
     removal_problem,
     replaces,
 )
-from agentcli.permissions.shell.effects.git_repositories import from_remote, git_placed, patches, records_in_git
+from agentcli.permissions.shell.effects.git_repositories import (
+    begun_by,
+    from_remote,
+    git_placed,
+    patches,
+    records_in_git,
+)
 from agentcli.permissions.shell.effects.harmless_values import harmless_assignments
 from agentcli.permissions.shell.effects.network_use import network_problem, only_fetches, remote_problem
 from agentcli.permissions.shell.effects.private_tmp import TOP, seen_line
@@ -135,6 +141,13 @@ def containment(
     folders = list(dict.fromkeys(chain.from_iterable(places))) or [workspace.cwd]
     if why := _line_problem(text, folders, workspace):
         return Containment(why)
+    begun = (
+        there
+        for part, at in zip(parts, places, strict=True)
+        if "init" in part.texts
+        for there in begun_by(part.texts, at)
+    )
+    workspace = replace(workspace, begun=tuple(begun))
     judged = [_judged(part, each, workspace, reader) for part, each in zip(parts, places, strict=True)]
     if why := next((one.why for one in judged if one.why), "") or _others_end(text, parts):
         return Containment(why)
@@ -142,7 +155,8 @@ def containment(
         return Containment(why)
     records = any(one.records for one in judged)
     only_git = all(one.records or one.trusted for one in judged)
-    known = only_git and (plain or (whole and _nothing_beside(text, parts, places, workspace)))
+    copies = bool(workspace.begun) and any(words[0] in ("cp", "mv") for part in parts for words in runs(part))
+    known = only_git and not copies and (plain or (whole and _nothing_beside(text, parts, places, workspace)))
     if records and not (known and _compares_plainly(text)):
         return Containment(
             "git changes the repository beside programs that are not known: run them in calls of their own", mixed=True

@@ -25,9 +25,12 @@ from agentcli.permissions.rules import (
 from agentcli.permissions.shell.effects.containers import in_container
 from agentcli.permissions.shell.effects.git_repositories import (
     adds_worktree,
+    begins_again,
     names_itself,
     prunes_worktrees,
     removes_worktree,
+    renames_blindly,
+    renames_branch,
 )
 from agentcli.permissions.shell.effects.network_use import hosts_read
 from agentcli.permissions.shell.effects.other_machine import Visit, visit
@@ -46,7 +49,7 @@ from agentcli.permissions.shell.programs.forge import (
 from agentcli.permissions.shell.programs.known_programs import CLIENTS, limited, limited_program, word_set
 from agentcli.permissions.shell.programs.services import reads_here
 from agentcli.permissions.shell.syntax.file_names import meanings
-from agentcli.permissions.shell.syntax.parse import Command, Part
+from agentcli.permissions.shell.syntax.parse import Command, Part, plain_git
 
 if TYPE_CHECKING:
     from agentcli.permissions.shell.effects.reading import Reader, Reading
@@ -111,6 +114,7 @@ def judged_elsewhere(
     others = any(one is None and reading.why for one, reading in zip(found, readings, strict=True))
     links = [not makes_no_links(command.words) for command in commands]
     late = any(one is not None and one.takes and any(links[:number]) for number, one in enumerate(found))
+    late = late or renames_blindly([plain_git(list(command.words)) for command in commands])
     return together([*filter(None, found), Elsewhere(others=others or late)])
 
 
@@ -215,8 +219,9 @@ def _action(command: Command, folders: tuple[Path, ...], workspace: Workspace, r
     if name == "git":
         if any(does(command.words, folders, workspace) for does in _ON_WORK_TREES):
             return Elsewhere(acts=True, takes=True)
-        names = names_itself(command.words, folders, workspace)
-        return Elsewhere(acts=True) if names else _push(command, folders, workspace)
+        if any(does(command.words, folders, workspace) for does in _ON_NAMES):
+            return Elsewhere(acts=True, takes="-C" in command.words or folders != (workspace.cwd,))
+        return _push(command, folders, workspace)
     if name in ("kill", "pkill", "killall"):
         return _ending(command.words, workspace)
     visited = _visit(command, folders, workspace)
@@ -298,6 +303,7 @@ def _ending(words: Sequence[str], workspace: Workspace, *, listed: bool = False)
 
 
 _ON_WORK_TREES = (adds_worktree, removes_worktree, prunes_worktrees)
+_ON_NAMES = (names_itself, renames_branch, begins_again)
 _SCREENS = "tmux capture-pane *"
 _SYSTEM = ("/usr/bin/", "/usr/local/bin/", "/bin/", "/opt/homebrew/bin/")
 

@@ -32,6 +32,7 @@ _REBASING = """
 """
 """No editor opens: commands without approval have one that changes nothing."""
 RECORDING: dict[str, tuple[Shape, ...]] = {
+    "init": (Shape("-q -b:branch --quiet --initial-branch=branch", "path?"),),
     "add": (
         Shape("-AuvnNf --all --update --verbose --dry-run --intent-to-add --force --renormalize --chmod=word", "rev*"),
     ),
@@ -98,6 +99,11 @@ RECORDING: dict[str, tuple[Shape, ...]] = {
 
 A reflog keeps what a branch was. None keeps an unmerged branch that is deleted, nor a dropped stash.
 """
+_RENAMING = Shape("-mM --move", "branch branch?", needs="-m -M --move")
+_IN_NEW: dict[str, tuple[Shape, ...]] = {"branch": (_RENAMING,), "config": (Shape("--local", "key text"),)}
+"""Commands with which git also changes the settings of a repository that the line begins."""
+_FIRST = word_set("add commit branch tag config")
+"""All commands with which git records in such a repository."""
 _PICKING: dict[str, tuple[Shape, ...]] = {
     "add": (Shape("-puU:number --patch --update", "rev*", needs="-p --patch"),),
     "reset": (Shape("-pq --patch --quiet", "rev*", needs="-p --patch"),),
@@ -141,6 +147,8 @@ def records_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Wor
     name = arguments[0] if arguments else ""
     replacing = workspace.undo is not None and bool(name) and replaces_files(words)
     shapes = (*RECORDING.get(name, ()), *_PICKING.get(name, ()), *(DISCARDING[name] if replacing else ()))
+    if all(_is_begun(folder, workspace) for folder in folders) and (name != "config" or _only_names(arguments[1:])):
+        shapes = (*shapes, *_IN_NEW.get(name, ()))
     fitting = fit(shapes, arguments[1:]) if shapes else ""
     if isinstance(fitting, str):
         if arguments[:2] == ["bisect", "run"]:
@@ -152,9 +160,12 @@ def records_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Wor
         if shown:
             return f"git {name} may show {shown}, which is protected"
     named = git_only_names(words)
-    write = replacing or name in ("mv", "rm")
+    write = replacing or name in ("mv", "rm", "init")
     if not stays_inside(fitting[1], folders, workspace, write=write and not named, named=named):
         return f"git {name} leads outside the workspace"
+    if name == "init":
+        begun = (_begun(fitting[1], folder) for folder in folders)
+        return next(filter(None, (_beginning_problem(there, workspace) for there in begun)), "")
     problems = (repository_problem(folder, workspace, name) or _tracking(arguments, folder) for folder in folders)
     return next(filter(None, problems), "")
 
@@ -180,7 +191,7 @@ def git_placed(words: Sequence[str], folders: Sequence[Path]) -> tuple[tuple[str
 
 
 _NAMING = re.compile(
-    r"(?:user\.(?:name|email)|color\.\w+|advice\.\w+|core\.(?:quotepath|abbrev))=[^`$]*|core\.pager=cat|core\.fsmonitor=false|commit\.gpgsign=false",
+    r"(?:user\.(?:name|email)|color\.\w+|advice\.\w+|core\.(?:quotepath|abbrev)|init\.defaultbranch)=[^`$]*|core\.pager=cat|core\.fsmonitor=false|commit\.gpgsign=false",
     re.IGNORECASE,
 )
 """Settings on git's command line that start no program."""
@@ -192,17 +203,100 @@ def names_itself(words: Sequence[str], folders: Sequence[Path], workspace: Works
     Git runs nothing for that, and no setting of this kind leads it to another program, folder or host.
     """
     placed = git_placed(words, folders)
-    if placed is None or placed[0][1:2] != ("config",):
-        return False
-    given = [word for word in placed[0][2:] if word != "--local"]
-    unset = given[:1] == ["--unset"] and len(given) == 2
-    key, value = (given[1], "") if unset else (given[0], given[1]) if len(given) == 2 else ("", "-")
-    plain = not value.startswith("-") and value.isprintable() and UNKNOWN not in value and "=" not in key
-    if not plain or not _KEPT.match(f"{key}=") or not _NAMING.fullmatch(f"{key}={value}"):
+    if placed is None or placed[0][1:2] != ("config",) or not _only_names(placed[0][2:]):
         return False
     tops = [work_tree_of(resolved(at)) for at in placed[1]]
     own = repositories(workspace)
     return all(top is not None and top in own and not workspace.git(top).danger for top in tops)
+
+
+def _only_names(arguments: Sequence[str]) -> bool:
+    """Return True if `git config` keeps or removes such a setting of the repository."""
+    given = [word for word in arguments if word != "--local"]
+    unset = given[:1] == ["--unset"] and len(given) == 2
+    key, value = (given[1], "") if unset else (given[0], given[1]) if len(given) == 2 else ("", "-")
+    plain = not value.startswith("-") and value.isprintable() and UNKNOWN not in value and "=" not in key
+    return plain and bool(_KEPT.match(f"{key}=")) and _NAMING.fullmatch(f"{key}={value}") is not None
+
+
+def begun_by(words: Sequence[str], folders: Sequence[Path]) -> Sequence[Path]:
+    """Return the resolved folders in which a `git init` would begin a repository; none for other words."""
+    placed = git_placed(words, folders)
+    if placed is None or placed[0][1:2] != ("init",) or any(UNKNOWN in word for word in words):
+        return ()
+    fitting = fit(RECORDING["init"], placed[0][2:])
+    return () if isinstance(fitting, str) else [_begun(fitting[1], folder) for folder in placed[1]]
+
+
+def _begun(found: Found, folder: Path) -> Path:
+    return resolved(folder / next((value for kind, value in found if kind == "path"), ""))
+
+
+def begins_again(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> bool:
+    """Return True if git makes sure that a repository of the workspace is complete, and changes nothing that it has."""
+    found, own = begun_by(words, folders), repositories(workspace)
+    return bool(found) and all(there in own and not workspace.git(there).danger for there in found)
+
+
+def renames_branch(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> bool:
+    """Return True if git renames a branch of a repository that starts no program, and replaces no other branch."""
+    placed = git_placed(words, folders)
+    if placed is None or placed[0][1:2] != ("branch",) or any(UNKNOWN in word for word in words):
+        return False
+    fitting = fit((_RENAMING,), placed[0][2:])
+    if isinstance(fitting, str):
+        return False
+    name = fitting[1][-1][1]
+    return all(
+        not repository_problem(folder, workspace, "branch") and not ("-M" in words and _may_exist(name, folder))
+        for folder in map(resolved, placed[1])
+    )
+
+
+def _may_exist(branch: str, folder: Path) -> bool:
+    """Return True unless the repository around a folder has no branch of this name."""
+    try:
+        common = git_folders(work_tree_of(folder) or folder)[1]
+    except (OSError, ValueError):
+        return True
+    names = [path.name for path in (common / "refs/heads" / branch).parent.glob("*")]
+    return branch.rpartition("/")[2].casefold() in map(str.casefold, names) or f" refs/heads/{branch}\n" in _text(
+        common / "packed-refs"
+    )
+
+
+def renames_blindly(commands: Sequence[Sequence[str]]) -> bool:
+    """Return True if a line renames a branch beside commands that make it another one than was looked at."""
+    git = [words for words in commands if words[0] == "git" and len(words) > 1]
+    renaming = [words for words in git if words[1] == "branch" and not {"-m", "-M", "--move"}.isdisjoint(words)]
+    others = {words[1] for words in git if words not in renaming}
+    forced = any("-M" in words for words in renaming)
+    return bool(renaming) and ("push" in others or (forced and (len(renaming) > 1 or not others <= _KEEPING_NAMES)))
+
+
+_KEEPING_NAMES = word_set("init add commit config status log")
+"""Commands of git that make no branch of another name."""
+
+
+def _beginning_problem(there: Path, workspace: Workspace) -> str:
+    """Return why `git init` does more in a folder than begin a repository; or an empty string."""
+    if judge_path(str(there), workspace, write=True).verdict != "free":
+        return "git init leads outside the workspace"
+    if os.path.lexists(there / ".git"):
+        return "git init changes the repository"
+    settings = map(_text, _settings(there / ".git", workspace))
+    if "GIT_TEMPLATE_DIR" in workspace.env or any(map(_TEMPLATE.search, settings)):
+        return "git init copies your own template, which the sandbox hides"
+    return ""
+
+
+_TEMPLATE = re.compile(r"^\s*templatedir\s*=", re.IGNORECASE | re.MULTILINE)
+
+
+def _is_begun(folder: Path, workspace: Workspace) -> bool:
+    """Return True if only the judged line begins the repository around a folder."""
+    place = resolved(folder)
+    return work_tree_of(place) is None and any(map(place.is_relative_to, workspace.begun))
 
 
 _WORKTREE = Shape("-q -b:branch --quiet --detach -d --track --no-track", "path rev?")
@@ -412,6 +506,8 @@ _SIGNING = word_set("commit merge rebase cherry-pick revert tag")
 def repository_problem(folder: Path, workspace: Workspace, subcommand: str) -> str:
     """Return why git may start a program when it records in a folder, or write outside the workspace."""
     top = work_tree_of(folder)
+    if top is None and subcommand in _FIRST and _is_begun(folder, workspace):
+        return workspace.git(folder).danger or hook_problem(folder, folder / ".git", workspace, subcommand)
     inside = top is not None and any(root in (top, *top.parents) for root in workspace.resolved_roots)
     if top is None or not inside or (top / ".git").is_symlink():
         return "the repository lies outside the workspace"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 from dataclasses import replace
@@ -141,6 +142,59 @@ def test_git_may_write_the_repository_where_only_git_does(command: str, workspac
     closed = decided(command, replace(workspace, records=False))
     assert (closed.decision, closed.records) == ("ask", False)
     assert "which this sandbox cannot open to git alone" in closed.why
+
+
+@pytest.fixture
+def unrecorded(tmp_path: Path) -> Workspace:
+    """A workspace without a repository."""
+    (tmp_path / "work/src").mkdir(parents=True)
+    (tmp_path / "home").mkdir()
+    made = Workspace(tmp_path / "work", (tmp_path / "work",), tmp_path / "home", path="/usr/bin:/bin")
+    return replace(made, sandboxed=True, records=True, undo=COVER, shell_env=dict)
+
+
+BEGINS = """
+git init|git init -qb main|git init app|git -C src init|git init --initial-branch=main src && cd src && git add -A && git commit -m 'a b'
+git init && git add -A && git commit -m x && git branch -M main && git tag v1 && git status|git -c init.defaultBranch=main init && git branch -m x
+git init && git config user.email "a b" && git add .|mkdir -p app && cd app && git init && echo x > y && git add y
+{ git init; git add -A; }|if true; then git init; fi|GIT_AUTHOR_NAME=x git init && git add -A|git init 2>/dev/null; git status
+echo x > y && git init; git add y
+"""
+BEGINS_APART = "npm test && git init && git add -A && git commit -m x|cp -r src b; git init; git add -A|./x; git init"
+BEGINS_MORE = """
+git init && make|git init; python3 x.py|git init && npm test && git add -A|git init & git add -A|git init | tee log|python3 x.py & git init|make | git init
+cp -r src b && git init src && cp a b|git init && mv src b|mkdir .git && git init|mkdir -p .git/hooks && git init|mv .git old && git init|git init .git
+rm -rf .git && git init|rm -rf .git; git init|find . -name .git -exec rm -rf {} +; git init|git init > .git/x|git init && touch .git/hooks/pre-commit
+git init && echo x > .git/config && git add -A|git init && sed -i s/a/b/ .git/config|git init && ln -s x .git/hooks/pre-commit|git init > ../x
+git init --bare|git init --template=src|git init --separate-git-dir=src|git init --shared|git -c init.templateDir=src init|git -c core.worktree=.. init
+git --git-dir=src init|git --work-tree=.. init|git init ..|git init ~/x|git init /x|git -C .. init|cd .. && git init|cd ~ && git init|cd $X && git init
+git init $X|git init "$(cat x)"|for d in $X; do git init $d; done|xargs git init < x|find . -exec git init {} +|env git init|sh -c 'git init'|./git init
+GIT_DIR=src git init|GIT_TEMPLATE_DIR=src git init|export GIT_DIR=src; git init|HOME=src git init|PATH=src git init|XDG_CONFIG_HOME=src git init
+GIT_CONFIG_GLOBAL=x git init|GIT_TRACE=.git/hooks/pre-commit git init|git() { ./x; }; git init|ln -s / q && git init q|ln -s .. q && cd q && git init
+git init && git config core.hooksPath x|git init && git config alias.x '!id' && git x|git init && git config --global user.name x|git init && git fetch https://x/y
+git init && git config remote.origin.url x|git init && git remote add o x|git init && git push o HEAD|git init && git reset --hard|git init && git rm -rf .
+git init && git checkout -f|git init && git clean -fdx|git init && git branch -D x|git init && git submodule add x|git init && git bisect run ./x|git add -A
+git init && git rebase --exec ./x HEAD|git init && git commit -F /etc/passwd|git init && git add ../x|git init && git config user.name "$X"|git commit -m x
+"""
+
+
+@each_row("command", [each for line in BEGINS.strip().split("\n") for each in line.split("|")])
+def test_a_repository_is_begun_and_first_recorded_in_unasked(command: str, unrecorded: Workspace) -> None:
+    found = decided(command, unrecorded)
+    assert (found.decision, found.records, found.parts) == ("allow", True, ()), found.why
+
+
+@each_row("command", BEGINS_APART.split("|"))
+def test_git_begins_one_in_a_part_of_its_own_behind_other_programs(command: str, unrecorded: Workspace) -> None:
+    found = decided(command, unrecorded)
+    assert [part.text.startswith("git init") for part in found.parts] == [False, True]
+    assert [(part.records, part.after_others) for part in found.parts] == [(False, False), (True, True)]
+    assert not found.stores, "what git begins is not set aside"
+
+
+@each_row("command", [each for line in BEGINS_MORE.strip().split("\n") for each in re.split(r"\|(?! )", line)])
+def test_what_does_more_than_begin_a_repository_asks(command: str, unrecorded: Workspace) -> None:
+    assert decided(command, unrecorded).decision == "ask"
 
 
 @each_row("length", [20, 1_000, 1_002, 4_094])

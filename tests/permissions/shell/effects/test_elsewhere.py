@@ -1201,18 +1201,28 @@ def test_escapes_hide_nothing(command: str, workspace: Workspace) -> None:
         *((f"{each}", "allow") for each in (
             "git config user.name 'A B'", "git config --local user.email a@b.c", "git config --unset user.name", "git config color.ui false",
             "git -C src config user.name x", "git config user.email a@b.c && git commit -m x", "git config user.name x; make",
+            "git branch -m x", "git branch --move main x/y", "git -C src branch -M x && git commit -m 'a b'", "make; git branch -m other x",
+            "git init", "git init -q .", "git init ../work && git push",
         )),
         *((f"{each}", "ask") for each in (
             "git config --global user.email a@b.c", "git config core.hooksPath x", "git config --unset core.hooksPath", "git config user.signingkey x",
             "git config commit.gpgsign false", "git config alias.x '!make'", "git config user.name --edit", "git config core.pager cat",
             "git config 'user.name=x' y", 'git config user.name "$(make)"', "git config --file x user.name y",
             "git -C .. config user.name x", "GIT_DIR=x git config user.name y", "git config user.name x > /etc/x", "git config user.x.name y",
+            "git branch -M main", "git branch -M Other", "git branch -M packed", "git branch -m $X", "git branch -D x", "git branch -mf x", "git branch -c x",
+            "git branch -m --force x", "git branch -m x && git push", "git branch -m x; make; git push origin x", "git branch -m a && git branch -M b",
+            "git checkout -b x && git commit -m a && git checkout - && git branch -M x", "git branch x && make && git branch -M x", "GIT_DIR=x git branch -m y",
+            "git branch -m x && git checkout -b y && git push", "git -C .. branch -m x", "ln -s /x q && git -C q branch -m x", "ln -s /x q && git -C q config user.name x", "ln -s /x q; cd q && git branch -m x", "git branch -m x y z",
+            "git init --template=x", "git init --bare", "git -C src init --shared", "GIT_DIR=/x git init", "rm -rf .git && git init", "git init /x",
             "git config remote.origin.pushurl x", "git config branch.main.remote x", "./git config user.name x", "git config user.name x; sudo make",
         )),
     ],
 )  # fmt: skip
-def test_git_may_keep_who_commits_in_the_own_repository(command: str, decision: str, workspace: Workspace) -> None:
+def test_git_may_keep_who_commits_and_rename_branches_in_the_own_repository(
+    command: str, decision: str, workspace: Workspace
+) -> None:
     settings(workspace)
+    (workspace.cwd / ".git/packed-refs").write_text(f"{'0' * 40} refs/heads/packed\n")
     found = decided(command, workspace, Rules())
     assert found.decision == decision
     settings(workspace, more="[core]\n\tsshCommand = ./x\n")

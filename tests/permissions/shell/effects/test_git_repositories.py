@@ -184,6 +184,16 @@ def test_a_repository_without_remotes_sets_no_upstream(work: Path) -> None:
         ("git config user.name x", "git config changes the repository", None),
         ("git remote set-url up x", "git remote changes the repository", None),
         ("git worktree remove x", "git worktree changes the repository", None),
+        ("git init", "git init changes the repository", None),
+        ("git init -q -b main src", "", None),
+        ("git init --initial-branch=main new/er", "", None),
+        ("git init sub", "git init changes the repository", None),
+        ("git init ../x", "git init leads outside the workspace", None),
+        ("git init .git/x", "git init leads outside the workspace", None),
+        ("git init .claude", "git init leads outside the workspace", None),
+        ("git init --bare x", "git init --bare changes the repository", None),
+        ("git init --template=src x", "git init --template changes the repository", None),
+        ("git init --shared x", "git init --shared changes the repository", None),
         ("git bisect start HEAD v1", "", None),
         ("git bisect start --term-old=x", "git bisect --term-old changes the repository", None),
         ("git bisect good", "", None),
@@ -407,3 +417,11 @@ def test_options_before_the_subcommand_say_where_git_runs(words: str, rest: str 
     found = git_placed(words.split(), [Path("/w"), Path("/v")])
     expected = rest and (tuple(rest.split()), [Path("/w") / folder, Path("/v") / folder])
     assert found == expected
+
+
+def test_a_repository_is_not_begun_where_git_would_copy_the_users_own_template(work: Path) -> None:
+    (work.parents[1] / "home/.gitconfig").write_text("[init]\n\ttemplateDir = ~/template\n")
+    assert told("git init src", work) == "git init copies your own template, which the sandbox hides"
+    (work.parents[1] / "home/.gitconfig").write_text("[init]\n\tdefaultBranch = trunk\n")
+    assert told("git init src", work, env={}) == ""
+    assert told("git init src", work, env={"GIT_TEMPLATE_DIR": "/x"}) != ""
