@@ -147,7 +147,10 @@ def records_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Wor
     name = arguments[0] if arguments else ""
     replacing = workspace.undo is not None and bool(name) and replaces_files(words)
     shapes = (*RECORDING.get(name, ()), *_PICKING.get(name, ()), *(DISCARDING[name] if replacing else ()))
-    if all(_is_begun(folder, workspace) for folder in folders) and (name != "config" or _only_names(arguments[1:])):
+    begun = [_is_begun(folder, workspace) for folder in folders]
+    if any(begun) and name not in ("init", *_FIRST):
+        return f"git {name} changes the repository"
+    if all(begun) if name == "branch" else any(begun) and _only_names(arguments[1:]):
         shapes = (*shapes, *_IN_NEW.get(name, ()))
     fitting = fit(shapes, arguments[1:]) if shapes else ""
     if isinstance(fitting, str):
@@ -164,8 +167,7 @@ def records_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Wor
     if not stays_inside(fitting[1], folders, workspace, write=write and not named, named=named):
         return f"git {name} leads outside the workspace"
     if name == "init":
-        begun = (_begun(fitting[1], folder) for folder in folders)
-        return next(filter(None, (_beginning_problem(there, workspace) for there in begun)), "")
+        return _beginning_problem([_begun(fitting[1], folder) for folder in folders], workspace)
     problems = (repository_problem(folder, workspace, name) or _tracking(arguments, folder) for folder in folders)
     return next(filter(None, problems), "")
 
@@ -278,13 +280,16 @@ _KEEPING_NAMES = word_set("init add commit config status log")
 """Commands of git that make no branch of another name."""
 
 
-def _beginning_problem(there: Path, workspace: Workspace) -> str:
-    """Return why `git init` does more in a folder than begin a repository; or an empty string."""
-    if judge_path(str(there), workspace, write=True).verdict != "free":
+def _beginning_problem(places: Sequence[Path], workspace: Workspace) -> str:
+    """Return why `git init` does more than begin a repository in one of these folders; or an empty string.
+
+    Where there is one, it fails in the sandbox, which closes the settings.
+    """
+    if any(judge_path(str(there), workspace, write=True).verdict != "free" for there in places):
         return "git init leads outside the workspace"
-    if os.path.lexists(there / ".git"):
+    if all(os.path.lexists(there / ".git") for there in places):
         return "git init changes the repository"
-    settings = map(_text, _settings(there / ".git", workspace))
+    settings = map(_text, _settings(places[0] / ".git", workspace))
     if "GIT_TEMPLATE_DIR" in workspace.env or any(map(_TEMPLATE.search, settings)):
         return "git init copies your own template, which the sandbox hides"
     return ""
@@ -294,9 +299,10 @@ _TEMPLATE = re.compile(r"^\s*templatedir\s*=", re.IGNORECASE | re.MULTILINE)
 
 
 def _is_begun(folder: Path, workspace: Workspace) -> bool:
-    """Return True if only the judged line begins the repository around a folder."""
+    """Return True if the judged line begins the repository around a folder."""
     place = resolved(folder)
-    return work_tree_of(place) is None and any(map(place.is_relative_to, workspace.begun))
+    top = work_tree_of(place)
+    return any(place.is_relative_to(there) and (top is None or top in there.parents) for there in workspace.begun)
 
 
 _WORKTREE = Shape("-q -b:branch --quiet --detach -d --track --no-track", "path rev?")

@@ -197,6 +197,29 @@ def test_what_does_more_than_begin_a_repository_asks(command: str, unrecorded: W
     assert decided(command, unrecorded).decision == "ask"
 
 
+@each_row(
+    ("command", "decision"),
+    [
+        (
+            "git init new && cd new && git config user.name 'A B' && git add -A && git commit -m x && git branch -M main",
+            "allow",
+        ),
+        ("mkdir -p new/src\ncd new\ngit init\ngit config user.name A\ngit add -A", "allow"),
+        ("cd new; git init; git branch -M main", "ask"),
+        ("git init new && git config user.name A", "ask"),
+        ("git init new && cd new && git config core.hooksPath x", "ask"),
+        ("git init new && cd new && git add -A && git reset --hard", "ask"),
+        ("git init new && cd new && git add -A && git rm -rf .", "ask"),
+        ("git init new && cd new && git stash -u", "ask"),
+        ("git init new && cd new && git checkout -- .", "ask"),
+        ("git init src && cd src && git push", "ask"),
+        ("git init && git add -A", "ask"),
+    ],
+)
+def test_a_repository_in_the_repository_is_its_own(command: str, decision: str, workspace: Workspace) -> None:
+    assert decided(command, workspace).decision == decision
+
+
 @each_row("length", [20, 1_000, 1_002, 4_094])
 @pytest.mark.parametrize("top", ["/etc", "outward"])
 def test_a_path_leads_outside_however_long_it_is_written(top: str, length: int, workspace: Workspace) -> None:
