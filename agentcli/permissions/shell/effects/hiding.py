@@ -8,15 +8,20 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from agentcli.permissions.shell.programs.known_programs import word_set
+from agentcli.permissions.paths import PROGRAM_FOLDERS
+from agentcli.permissions.shell.effects.always_asked import names_only
+from agentcli.permissions.shell.programs.known_programs import MARKS, WRAPPERS, word_set
 from agentcli.permissions.shell.syntax.parse import UNKNOWN, Part, Piece, runs, spellings
 from agentcli.permissions.shell.syntax.values import BELOW
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from agentcli.permissions.shell.syntax.state import Run
 
 _UNSURE = re.compile(rf"[*?\[{UNKNOWN}{BELOW}]")
-_RENAMING = word_set("ln cp mv install link hash")
+_OF_PROGRAMS = word_set("bin sbin libexec shims git-core")
+"""Names of folders of programs."""
 _ALIASING = re.compile(r"alias\.|include(?:if)?\.", re.IGNORECASE)
 _BY_ENVIRONMENT = re.compile(r"GIT_CONFIG|GIT_EXEC_PATH")
 _GIT_COMMANDS = word_set("""
@@ -48,11 +53,38 @@ def may_run(run: Run, head: str) -> bool:
     name = os.path.basename(wanted[0])
     if name == "git" and len(wanted) > 1 and _aliases(run):
         return True
-    if words[0] in _RENAMING:
-        return any(word.startswith("/") and os.path.basename(word) == name for word in words[1:])
+    if any(_is_program(text, at, name) for text in _files_got(run) for at in run.folders):
+        return True
     if words[0] == name and words[1:2] and words[1].startswith("-") and wanted[1:] and wanted[1] in words:
         return True
     return _may_match(words, [name, *wanted[1:]], whole=head.endswith(" "))
+
+
+def _files_got(run: Run) -> Iterator[str]:
+    """Yield the words of a command that may be files whose content it gets."""
+    if names_only(run.words):
+        return
+    starts = run.words[0] in WRAPPERS and run.words[0] not in MARKS
+    for word in (*run.reads, *(() if starts else run.words[1:])):
+        if not any(map(str.isspace, word)):
+            yield from (word, *re.split("[=:]", word)[1:])
+
+
+def _is_program(text: str, folder: Path, name: str) -> bool:
+    """Return True if a path may lead to a program of this name.
+
+    What gets the content of its file can make another program of it.
+    """
+    base = os.path.basename(text)
+    if not fnmatch.fnmatchcase(name, re.sub(f"[{UNKNOWN}{BELOW}]", "*", base)):
+        return False
+    if not text.startswith(("/", "~/")):
+        return (text.startswith(UNKNOWN) and base == name) or f"{folder}/".startswith(_INSTALLED)
+    path = os.path.normpath(text)
+    return os.path.basename(os.path.dirname(path)) in _OF_PROGRAMS or os.access(path, os.X_OK)
+
+
+_INSTALLED = tuple(f"{folder}/" for folder in PROGRAM_FOLDERS)
 
 
 def hides(text: str, head: str) -> bool:

@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -147,6 +148,34 @@ def test_a_denied_command_may_be_hidden_by_words_aliases_and_other_names(
     assert decided(command, workspace, "yolo", rule) == decision
 
 
+COPIES = """
+cat /bin/rm > q; ./q x|cat < /usr/bin/rm > q|cat /bin/rm \\| tee q|tee q < /bin/rm|dd if=/bin/rm of=q|head -c 9999 /bin/rm > q|sed '' /bin/rm > q
+base64 /bin/rm \\| base64 -d > q|tar cf - /bin/rm \\| tar xf - --transform s/rm/q/|curl file:///bin/rm -o q|curl -o q file:///usr/bin/rm|sort /bin/rm > q
+cd /bin && cat rm > /work/q|cd /usr/bin; cp rm /work/q|cat /bin/r? > q|cat /bin/r* > q|cat /usr/bin/../bin/"rm" > q|F=/bin; cat $F/rm > q|cp $X/rm q
+for f in /bin/rm; do cat $f > q; done|find /bin/rm -exec cat {} + > q|echo /bin/rm \\| xargs cat > q|exec 3< /bin/rm; cat <&3 > q|cat <(cat /bin/rm) > q
+cpio -p q < /bin/rm|git hash-object -w /bin/rm|nice cat ~/.local/bin/rm > q|ssh host cat /bin/rm > q|/lib64/ld-linux-x86-64.so.2 /bin/rm x
+"""
+NO_COPIES = """
+ls -l /bin/rm|stat /usr/bin/rm|test -x /bin/rm|[ -x /bin/rm ]|echo /bin/rm|which rm|cat /work/docs/rm|cat bin/rm > q|cp rm x|cd src && cat rm > q
+cp /bin/ls q|cat /bin/rmdir > q|git log -- rm|git commit -m "like /bin/rm does"|find . -name rm|cat $X > q|echo 'rm /bin/rm' > note.txt|npm run rm
+"""
+
+
+@each_row(
+    ("command", "decision"),
+    [
+        (command.replace("\\|", "|"), decision)
+        for table, decision in ((COPIES, "ask"), (NO_COPIES, "allow"))
+        for line in table.strip().split("\n")
+        for command in re.split(r"(?<!\\)\|", line)
+    ],
+)
+def test_what_gets_the_file_of_a_denied_program_may_run_it_under_another_name(
+    workspace: Workspace, command: str, decision: str
+) -> None:
+    assert decided(command, workspace, "yolo", "bash(rm *)") == decision
+
+
 @each_row(
     ("words", "head", "may"),
     [
@@ -179,6 +208,8 @@ def test_a_denied_command_may_be_hidden_by_words_aliases_and_other_names(
         ("npm -c", "npm ", False),
         ("ln /usr/bin/git", "git push ", True),
         ("cp git", "git push ", False),
+        ("ls /usr/bin/git", "git push ", False),
+        ("timeout 9 /usr/bin/git log", "git push ", False),
         ("", "git", False),
         ("git", " ", False),
         (f"env {U} push", "git push ", False),
