@@ -57,7 +57,7 @@ def in_parts(text: str, workspace: Workspace, judged: Callable[[str], Containmen
     given = constants(text)
     before = given[0] if given is not None else 0
     found = [replace(each, text=f"{text[:before]}{each.text}") for each in pieces(text[before:])]
-    if not 1 < len(found) <= _MOST or renames_blindly(_git(text)):
+    if not 1 < len(found) <= _MOST or renames_blindly([part.texts for part in contents(text)[0] if part.words]):
         return None
     if found[0].moves and not probe.is_dir(Path(os.path.normpath(workspace.cwd / os.path.expanduser(found[0].moves)))):
         return None

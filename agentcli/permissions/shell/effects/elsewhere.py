@@ -49,7 +49,7 @@ from agentcli.permissions.shell.programs.forge import (
 from agentcli.permissions.shell.programs.known_programs import CLIENTS, limited, limited_program, word_set
 from agentcli.permissions.shell.programs.services import reads_here
 from agentcli.permissions.shell.syntax.file_names import meanings
-from agentcli.permissions.shell.syntax.parse import Command, Part, plain_git
+from agentcli.permissions.shell.syntax.parse import Command, Part
 
 if TYPE_CHECKING:
     from agentcli.permissions.shell.effects.reading import Reader, Reading
@@ -114,7 +114,7 @@ def judged_elsewhere(
     others = any(one is None and reading.why for one, reading in zip(found, readings, strict=True))
     links = [not makes_no_links(command.words) for command in commands]
     late = any(one is not None and one.takes and any(links[:number]) for number, one in enumerate(found))
-    late = late or renames_blindly([plain_git(list(command.words)) for command in commands])
+    late = late or renames_blindly([command.words for command in commands])
     return together([*filter(None, found), Elsewhere(others=others or late)])
 
 

@@ -15,9 +15,9 @@ from agentcli.permissions.paths import Workspace, judge_path, recorded_in, repos
 from agentcli.permissions.shell.effects.changes import in_tmp, stays_inside
 from agentcli.permissions.shell.effects.private_tmp import seen_text
 from agentcli.permissions.shell.programs.git_table import git_only_names
-from agentcli.permissions.shell.programs.known_programs import word_set
+from agentcli.permissions.shell.programs.known_programs import limited, word_set
 from agentcli.permissions.shell.programs.option_grammar import Found, Shape, fit
-from agentcli.permissions.shell.syntax.parse import UNKNOWN
+from agentcli.permissions.shell.syntax.parse import UNKNOWN, plain_git
 from agentcli.system import probe
 
 _COMMIT = """
@@ -99,8 +99,8 @@ RECORDING: dict[str, tuple[Shape, ...]] = {
 
 A reflog keeps what a branch was. None keeps an unmerged branch that is deleted, nor a dropped stash.
 """
-_RENAMING = Shape("-mM --move", "branch branch?", needs="-m -M --move")
-_IN_NEW: dict[str, tuple[Shape, ...]] = {"branch": (_RENAMING,), "config": (Shape("--local", "key text"),)}
+_RENAMING = (Shape("-m --move", "branch branch?", needs="-m --move"), Shape("-M", "branch branch?", needs="-M"))
+_IN_NEW: dict[str, tuple[Shape, ...]] = {"branch": _RENAMING, "config": (Shape("--local", "key text"),)}
 """Commands with which git also changes the settings of a repository that the line begins."""
 _FIRST = word_set("add commit branch tag config")
 """All commands with which git records in such a repository."""
@@ -241,18 +241,34 @@ def begins_again(words: Sequence[str], folders: Sequence[Path], workspace: Works
 
 
 def renames_branch(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> bool:
-    """Return True if git renames a branch of a repository that starts no program, and replaces no other branch."""
+    """Return True if git renames a branch of a repository that starts no program.
+
+    It replaces no other branch, and no other work tree is on it.
+    """
     placed = git_placed(words, folders)
     if placed is None or placed[0][1:2] != ("branch",) or any(UNKNOWN in word for word in words):
         return False
-    fitting = fit((_RENAMING,), placed[0][2:])
-    if isinstance(fitting, str):
+    fitting = fit(_RENAMING, placed[0][2:])
+    if isinstance(fitting, str) or "--" in words:
         return False
-    name = fitting[1][-1][1]
+    *old, new = (value for kind, value in fitting[1] if kind == "branch")
     return all(
-        not repository_problem(folder, workspace, "branch") and not ("-M" in words and _may_exist(name, folder))
+        not repository_problem(folder, workspace, "branch")
+        and not ("-M" in words and _may_exist(new, folder))
+        and not (old and _is_current_elsewhere(old[0], folder))
         for folder in map(resolved, placed[1])
     )
+
+
+def _is_current_elsewhere(branch: str, folder: Path) -> bool:
+    """Return True if another work tree of the repository around a folder is on a branch."""
+    try:
+        own, common = git_folders(work_tree_of(folder) or folder)
+        states = {common, *(common / "worktrees").glob("*")} - {own}
+    except (OSError, ValueError):
+        return True
+    heads = (_text(state / "HEAD").strip().casefold() for state in states)
+    return f"ref: refs/heads/{branch}".casefold() in heads
 
 
 def _may_exist(branch: str, folder: Path) -> bool:
@@ -269,7 +285,8 @@ def _may_exist(branch: str, folder: Path) -> bool:
 
 def renames_blindly(commands: Sequence[Sequence[str]]) -> bool:
     """Return True if a line renames a branch beside commands that make it another one than was looked at."""
-    git = [words for words in commands if words[0] == "git" and len(words) > 1]
+    plain = (plain_git(list(limited(words))) for words in commands)
+    git = [words for words in plain if os.path.basename(words[0]) == "git" and len(words) > 1]
     renaming = [words for words in git if words[1] == "branch" and not {"-m", "-M", "--move"}.isdisjoint(words)]
     others = {words[1] for words in git if words not in renaming}
     forced = any("-M" in words for words in renaming)

@@ -1210,7 +1210,9 @@ def test_escapes_hide_nothing(command: str, workspace: Workspace) -> None:
             "git config 'user.name=x' y", 'git config user.name "$(make)"', "git config --file x user.name y",
             "git -C .. config user.name x", "GIT_DIR=x git config user.name y", "git config user.name x > /etc/x", "git config user.x.name y",
             "git branch -M main", "git branch -M Other", "git branch -M packed", "git branch -m $X", "git branch -D x", "git branch -mf x", "git branch -c x",
-            "git branch -m --force x", "git branch -m x && git push", "git branch -m x; make; git push origin x", "git branch -m a && git branch -M b",
+            "git branch -m --force x", "git branch -mM main", "git branch -Mm main", "git branch -m other -- x",
+            "timeout 9 git branch -m x && git push", "git branch -m x && timeout 9 git push", "/usr/bin/git branch -m x && git push",
+            "git branch -m x && /usr/bin/git push", "git branch -m x; make; timeout 9 git push", "git branch -m x && git push", "git branch -m x; make; git push origin x", "git branch -m a && git branch -M b",
             "git checkout -b x && git commit -m a && git checkout - && git branch -M x", "git branch x && make && git branch -M x", "GIT_DIR=x git branch -m y",
             "git branch -m x && git checkout -b y && git push", "git -C .. branch -m x", "ln -s /x q && git -C q branch -m x", "ln -s /x q && git -C q config user.name x", "ln -s /x q; cd q && git branch -m x", "git branch -m x y z",
             "git init --template=x", "git init --bare", "git -C src init --shared", "GIT_DIR=/x git init", "rm -rf .git && git init", "git init /x",
@@ -1227,6 +1229,17 @@ def test_git_may_keep_who_commits_and_rename_branches_in_the_own_repository(
     assert found.decision == decision
     settings(workspace, more="[core]\n\tsshCommand = ./x\n")
     assert decided(command, workspace, Rules()).decision == "ask"
+
+
+@each_row(
+    ("branch", "decision"), [("", "allow"), ("main", "allow"), ("feature", "allow"), ("other", "ask"), ("Other", "ask")]
+)
+def test_git_renames_no_branch_that_another_work_tree_is_on(branch: str, decision: str, workspace: Workspace) -> None:
+    settings(workspace)
+    state = workspace.cwd / ".git/worktrees/there"
+    state.mkdir(parents=True, exist_ok=True)
+    (state / "HEAD").write_text("ref: refs/heads/other\n")
+    assert decided(f"git branch -m {branch} x", workspace, Rules()).decision == decision
 
 
 def test_what_comes_from_elsewhere_is_not_run_by_a_shell_unasked(workspace: Workspace) -> None:
