@@ -95,6 +95,13 @@ class Workspace:
     """Returns True for the pattern of a rule that allows commands."""
     started_here: Callable[[int], bool] = field(default=lambda _: False, compare=False)
     """Returns True for the number of a process that a command of the session has started."""
+    finds: Callable[[str], Mapping[str, bool] | None] = field(default=lambda _: None, compare=False)
+    """Returns the processes that a pattern of `pkill` may find; None if they are not known.
+
+    Each is True if a command of the session runs it in the sandbox.
+    """
+    hides_processes: bool = False
+    """True if a command in the sandbox sees and ends only processes of the same sandbox."""
     exposes: bool = False
     """True if the sandbox can show a command paths outside the roots that it names, without what is private there."""
     exposed: Exposed = EXPOSED_NOTHING

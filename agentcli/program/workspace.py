@@ -172,6 +172,8 @@ class WorkspacePolicy:
             exposes=self.sandbox.exposes and not self._opens_network,
             loopback=self._same_port if self._tmp is not None and not self._opens_network else None,
             started_here=_started_here,
+            finds=lambda pattern: _found_by(pattern, (*context.first_roots, *context.added)),
+            hides_processes=self.sandbox.kind == "bubblewrap",
             undo=self._undo,
             readable=lambda: context.prompt_files.readable,
             shown=lambda: paths_shown(self._rules_now().allow, home),
@@ -531,3 +533,10 @@ def _started_here(pid: int) -> bool:
     from agentcli.system.descent import descends  # few commands end processes
 
     return descends(pid)
+
+
+def _found_by(pattern: str, folders: Sequence[Path]) -> Mapping[str, bool] | None:
+    """Return the processes that a pattern finds, each with True if a sandboxed command of the session runs it."""
+    from agentcli.system.descent import found_by
+
+    return found_by(pattern, tuple(map(resolved, folders)))

@@ -9,6 +9,7 @@ asked about again. The branch is the recorded one, or the one to which a command
 A command that runs, fails in the sandbox and only then asks is not counted.
 A folder is a linked work tree only if its name has the form that agents give one, or if a command recorded in the project added it:
 before the session, or by the command of the session itself, after which it is the session's own.
+What `pkill` finds is the session's own if an earlier command has started it in the background; else it is somebody else's.
 Reasons are printed of the tuning half only, so that the other stays unseen.
 """
 
@@ -65,6 +66,9 @@ _NETWORK = re.compile(
     | (?:wrangler|entire)\s+(?:deploy|login|publish|tail|secret|kv|d1|r2|push) )"""
 )
 """Commands that fetch or send: packages, repositories, services."""
+_COPIED = re.compile(r"\d*>&\d|&>")
+_LEFT = re.compile(r"([^;&|\n]+)&(?!&)")
+"""A command in the background, in a line without copied descriptors."""
 _BRANCHES = re.compile(r"\bgit (?:-\S+ )*(?:checkout|switch)(?: -\S+)* ([\w.-]+(?:/[\w.-]+)+)(?=\s*(?:$|[;&|\n]|2>))")
 """A branch that a command switches to: no folder has its name."""
 _SYSTEM = ("/tmp", "/dev/", "/usr", "/bin", "/etc", "/var/tmp", "/private/tmp", "/proc", "/opt")
@@ -448,6 +452,8 @@ class _Run:
     """Folders that the first answers have added."""
     rules_first: list[Rules] = field(default_factory=lambda: [Rules()])
     """Rules of the first answers."""
+    background: list[str] = field(default_factory=list)
+    """Commands that the session has left running."""
     added: defaultdict[tuple[str, bool], list[Path]] = field(default_factory=lambda: defaultdict(list))
     """Folders that answers have added to the session's workspace, by mode and whether there is a sandbox."""
 
@@ -457,10 +463,15 @@ class _Run:
 
     @property
     def workspace(self) -> Workspace:
-        return replace(self.given, added=lambda: self.joined, made=lambda: self.made)
+        return replace(self.given, added=lambda: self.joined, made=lambda: self.made, finds=self._found)
+
+    def _found(self, pattern: str) -> dict[str, bool]:
+        own = any(re.search(pattern, text, re.IGNORECASE) for text in self.background)
+        return {"recorded (1)": own}
 
     def ran(self, command: str) -> None:
-        """Make the work trees that a recorded command has added."""
+        """Make the work trees that a recorded command has added, and keep what it has left running."""
+        self.background.extend(_LEFT.findall(_COPIED.sub(" ", command)))
         for tree in self.trees:
             if (tree.session, tree.command) != (self.session.session, command) or tree.folder in self.made:
                 continue

@@ -114,3 +114,10 @@ def test_a_repository_elsewhere_tracks_no_secrets() -> None:
 
 def test_a_program_of_the_home_folder_that_a_command_calls_was_there() -> None:
     assert _asked(_session("s", "~/.tool/bin/tool --version", "$HOME/.tool/bin/tool test")) == []
+
+
+def test_what_a_name_ends_is_the_sessions_own_if_an_earlier_command_left_it_running() -> None:
+    ends = "pkill -f 'app.server'; sleep 1"
+    assert _asked(_session("own", "python3 -m app.server > log.txt 2>&1 &\nsleep 2", ends)) == []
+    assert _asked(_session("none", "python3 -m app.server --help && ls", ends)) == [ends]
+    assert _asked(_session("first", ends, "python3 -m app.server &")) == [ends]

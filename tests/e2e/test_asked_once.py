@@ -101,6 +101,38 @@ def test_a_container_is_asked_about_once_unless_a_command_only_reads(afar: Progr
     assert asked == ["exec web ls", "exec web touch a", "exec web sh -c ls | wc -l", "exec db touch a"]
 
 
+def test_a_name_ends_only_the_sessions_own_processes_unasked(afar: Program) -> None:
+    mark = f"own-{os.getpid()}"
+    given: list[tuple[str, dict[str, object]]] = [
+        ("bash", {"command": f"exec -a {mark} sleep 60", "run_in_background": True}),
+        ("bash", {"command": "sleep 1"}),
+        ("bash", {"command": f"pkill -f {mark}"}),
+        ("bash", {"command": "sleep 0.2"}),
+        ("bash_output", {"id": "job-1"}),
+        ("bash", {"command": f"killall {mark}"}),
+        ("bash", {"command": 'echo 2147483 > a.pid; kill "$(cat a.pid)"'}),
+    ]
+
+    def outputs() -> list[tuple[str, str]]:
+        file = afar.base / "script.json"
+        replies = [{"calls": [{"name": name, "input": values}]} for name, values in given]
+        file.write_text(json.dumps({"replies": [*replies, {"text": "All done."}]}))
+        ran = afar.ask("-p", "go", "-m", f"script:{file}", "--mode", "auto")
+        return [(one["status"], one["output"]) for one in ran.of("tool_result")][2:]
+
+    ended, _, job, nothing, number = outputs()
+    assert ended[0] == "success"
+    assert "exit code 143" in job[1]
+    assert "no process found" in nothing[1]
+    assert "No such process" in number[1]
+    with subprocess.Popen([mark, "60"], executable="/bin/sleep") as foreign:
+        refused, _, job = outputs()[:3]
+        assert (refused[0], f"ends sleep ({foreign.pid}) outside" in refused[1]) == ("denied", True)
+        assert "running" in job[1]
+        assert foreign.poll() is None
+        foreign.kill()
+
+
 def test_what_a_container_prints_is_written_in_the_sandbox_with_its_exit_code(afar: Program) -> None:
     docker = afar.base / "bin/docker"
     docker.write_text('#!/bin/sh\necho "$@"\ncase "$*" in *fail*) exit 3 ;; esac\n')

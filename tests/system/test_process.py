@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.system.descent import descends
+from agentcli.system.descent import descends, found_by
 from agentcli.system.process import Command, run
 
 
@@ -79,3 +79,16 @@ def test_a_process_descends_from_this_one_if_a_child_of_it_has_started_it() -> N
         assert descends(started)
         assert not any(map(descends, (shell.pid, os.getpid(), os.getppid(), 1, 0, 2**22 - 1)))
         os.kill(started, 9)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
+def test_a_name_finds_processes_by_name_and_command_line_and_no_foreign_one_is_its_own(tmp_path: Path) -> None:
+    mark = f"agentcli-{os.getpid()}-found"
+    with subprocess.Popen([mark, "60"], cwd=tmp_path, executable="/bin/sleep") as process:
+        try:
+            assert found_by(mark.upper().replace("-", "."), (tmp_path,)) == {f"sleep ({process.pid})": False}
+            assert found_by(f"{mark} 60.", (tmp_path,)) == {f"sleep ({process.pid})": False}
+            assert found_by(f"{mark} 61", (tmp_path,)) == {}
+        finally:
+            process.kill()
+    assert found_by(mark, (tmp_path,)) == {}

@@ -45,6 +45,7 @@ from agentcli.permissions.shell.effects.harmless_values import harmless_assignme
 from agentcli.permissions.shell.effects.network_use import network_problem, only_fetches, remote_problem
 from agentcli.permissions.shell.effects.private_tmp import TOP, seen_line
 from agentcli.permissions.shell.effects.reading import STREAMS, Reader
+from agentcli.permissions.shell.programs.administration import found_by_name
 from agentcli.permissions.shell.programs.git_table import GIT_READERS, SETTINGS_SHOWN, fits_git_reading, git_only_names
 from agentcli.permissions.shell.programs.known_programs import (
     INTERPRETERS,
@@ -149,7 +150,7 @@ def containment(
     )
     workspace = replace(workspace, begun=tuple(begun))
     judged = [_judged(part, each, workspace, reader) for part, each in zip(parts, places, strict=True)]
-    if why := next((one.why for one in judged if one.why), "") or _others_end(text, parts):
+    if why := next((one.why for one in judged if one.why), "") or _others_end(text, parts, workspace):
         return Containment(why)
     if why := scripts_problem(text, parts):
         return Containment(why)
@@ -348,7 +349,7 @@ def _problems(part: Part, words: Sequence[str], folders: Sequence[Path], workspa
     called = any(word.rpartition("/")[2] == "git" for word in words)
     for named in runs(part) if words[0] != "complete" else ():  # a shell without a terminal completes nothing
         name, *arguments = named
-        if name in _OUTSIDE and not (name == "kill" and _names_jobs(arguments)):
+        if name in _OUTSIDE and not _ends_in_sandbox(named, workspace):
             yield f"{name} acts outside the sandbox"
         if name == "git" and called and (why := _git(("git", *arguments), folders, workspace, alone=False).why):
             yield why
@@ -387,10 +388,27 @@ def _fills_in(words: Sequence[str], arguments: Sequence[str]) -> bool:
     )
 
 
-def _others_end(text: str, parts: Sequence[Part]) -> str:
-    """Return the reason to ask about a line that ends processes it did not start: the sandbox shows no others."""
+def _others_end(text: str, parts: Sequence[Part], workspace: Workspace) -> str:
+    """Return the reason to ask about a line that ends processes that it did not start."""
     ends = any(words[0] == "kill" for part in parts for words in runs(part))
-    return "kill acts outside the sandbox" if ends and not starts_in_background(text) else ""
+    # A command in a sandbox wrote the number into the file of the workspace: outside, it is another process's.
+    files = [found["file"] for found in _OF_FILE.finditer(text)]
+    own = all(judge_path(file, workspace, write=False).verdict == "free" for file in files)
+    known = workspace.hides_processes and own and "kill" not in _OF_FILE.sub("", text)
+    return "kill acts outside the sandbox" if ends and not known and not starts_in_background(text) else ""
+
+
+_OF_FILE = re.compile(
+    r"\bkill(?: -\w+)?(?: --)? (?P<quote>\"?)\$\((?:cat |< ?)(?P<more>\"?)(?P<file>[\w./~-]+)(?P=more)(?: 2>/dev/null)?\)(?P=quote)(?=\s|;|\Z)"
+)
+"""A command that ends the process whose number a file holds."""
+
+
+def _ends_in_sandbox(words: Sequence[str], workspace: Workspace) -> bool:
+    """Return True if a command ends only what runs in its own sandbox, if anything."""
+    if words[0] == "kill":
+        return _names_jobs(words[1:])
+    return workspace.hides_processes and found_by_name(words, workspace) == {}
 
 
 def _names_jobs(arguments: Sequence[str]) -> bool:

@@ -36,7 +36,13 @@ from agentcli.permissions.shell.effects.network_use import hosts_read
 from agentcli.permissions.shell.effects.other_machine import Visit, visit
 from agentcli.permissions.shell.effects.pushing import push_of
 from agentcli.permissions.shell.effects.taking import makes_no_links, may_be_made, takes_own
-from agentcli.permissions.shell.programs.administration import BY_NUMBER, ends_listed, name_ended, numbers_ended
+from agentcli.permissions.shell.programs.administration import (
+    BY_NUMBER,
+    ends_listed,
+    found_by_name,
+    name_ended,
+    numbers_ended,
+)
 from agentcli.permissions.shell.programs.client_verbs import reads_with
 from agentcli.permissions.shell.programs.forge import (
     COMMENTS,
@@ -79,7 +85,10 @@ class Elsewhere:
     fresh: tuple[str, ...] = ()
     """Branches that it pushes and that do not exist: without an earlier command that makes one, it pushes nothing."""
     takes: bool = False
-    """True if it takes a file of the workspace elsewhere. No command before it may have put a link in its place."""
+    """True if it takes a file of the workspace elsewhere, or ends processes by name.
+
+    No command before it may have put a link in its place, or run for long.
+    """
 
     changes: tuple[str, ...] = ()
     """Names, as rules about the network write them, of all that such commands may change there."""
@@ -288,18 +297,25 @@ def _told(host: str) -> str:
 def _ending(words: Sequence[str], workspace: Workspace, *, listed: bool = False) -> Elsewhere | None:
     """Return the verdict on a command that ends processes, by number or by one name; None for any other.
 
-    A number is free if a command of the session has started the process. Other numbers are asked about once, and each
-    name once. `listed` is true if the numbers come from a list.
+    A number is free if a command of the session has started the process. A name is free if this holds for all that it
+    finds. Other numbers are asked about once, and each name once. `listed` is true if the numbers come from a list.
     """
     numbers = numbers_ended(words)
     if numbers and (words[1] == "-0" or all(map(workspace.started_here, numbers))):
         return Elsewhere(acts=True)
     if not listed and not numbers and not name_ended(words):
         return None
+    found = found_by_name(words, workspace)
+    if found == {} and workspace.hides_processes:
+        return None  # the sandbox shows it as little
     pattern = BY_NUMBER if numbers or listed else exact(" ".join(words))
     if workspace.approves(pattern):
         return Elsewhere(acts=True)
-    return Elsewhere(True, f"{'kill' if listed else words[0]} ends processes outside the sandbox", pushes=(pattern,))
+    if found and all(found.values()):
+        return Elsewhere(acts=True, takes=True)
+    others = [name for name, own in (found or {}).items() if not own]
+    ended = f"{', '.join(others[:2])}{' and others' if others[2:] else ''}" if others else "processes"
+    return Elsewhere(True, f"{'kill' if listed else words[0]} ends {ended} outside the sandbox", pushes=(pattern,))
 
 
 _ON_WORK_TREES = (adds_worktree, removes_worktree, prunes_worktrees)

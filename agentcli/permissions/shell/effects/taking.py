@@ -41,7 +41,7 @@ def takes_own(command: Command, folders: Sequence[Path], workspace: Workspace) -
     return not piped and all(file == "-" or may_be_taken(file, at, workspace) for file in files for at in folders)
 
 
-_WRITING = word_set("cat echo printf mkdir touch tee cd true sleep")
+_WRITING = word_set("cat echo printf mkdir touch tee cd true sleep kill killall pkill")
 
 
 def makes_no_links(words: Sequence[str]) -> bool:

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -180,7 +181,7 @@ def kills(name: str, arguments: Sequence[str]) -> str:
 
 BY_NUMBER = "kill *"
 """Pattern of the rule for processes that `kill` names by number."""
-_SIGNAL = re.compile(r"-(?:\d{1,2}|(?:SIG)?[A-Z]+\d?)")
+_SIGNAL = re.compile(rf"-(?:\d{{1,2}}|(?:SIG)?(?:{'|'.join(one.name[3:] for one in signal.Signals)}))")
 
 
 def numbers_ended(words: Sequence[str]) -> tuple[int, ...]:
@@ -220,6 +221,15 @@ def name_ended(words: Sequence[str]) -> str:
     name, *arguments = words
     named = [word for word in arguments if not _SIGNAL.fullmatch(word) and word not in ("-f", "-x", "-n", "-fx", "-xf")]
     plain = (
-        name in ("pkill", "killall") and len(named) == 1 and re.fullmatch(r"(?=.*\w{3})[\w./ :][\w./ :-]{3,}", named[0])
+        name in ("pkill", "killall")
+        and len(named) == 1
+        and re.fullmatch(r"(?=.*\w{3})[\w./ :](?:\.\*|[\w./ :-]){3,}", named[0], re.ASCII)
     )
     return named[0] if plain else ""
+
+
+def found_by_name(words: Sequence[str], workspace: Workspace) -> Mapping[str, bool] | None:
+    """Return the processes that `pkill` or `killall` may find by one name (see `Workspace.finds`); None if unknown."""
+    name = name_ended(words)
+    by_file = words[0] == "killall" and "/" in name
+    return workspace.finds(name) if name and not by_file else None

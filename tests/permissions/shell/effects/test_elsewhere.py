@@ -1002,6 +1002,72 @@ def test_a_process_that_a_command_has_started_is_ended_unasked(workspace: Worksp
     assert asked("kill 4711", own).decision == "ask"
 
 
+_OWN, _OTHERS = {"node (12)": True}, {"node (12)": True, "node (13)": False, "vim (14)": False, "sh (15)": False}
+ENDED_BY_NAME = [
+    "pkill -f 'next dev'", "pkill -9 -f 'next dev' 2>/dev/null || true", "killall node", "timeout 5 pkill -x node", "/usr/bin/pkill node",
+    "pkill -f 'gradlew bootRun' 2>/dev/null; sleep 1; pkill -f 'PvReviewApp' 2>/dev/null; sleep 1; ls", "pkill -f 'streamlit.*8502'; make",
+    "echo a && pkill -INT -f uvicorn; sleep 1; curl -s localhost:8000",
+]  # fmt: skip
+
+
+@each_row("command", ENDED_BY_NAME)
+def test_what_only_finds_the_sessions_own_processes_ends_them_unasked(command: str, workspace: Workspace) -> None:
+    here = replace(workspace, finds=lambda _: _OWN, loopback=lambda _: True)
+    found = decided(command, here, Rules())
+    assert found.decision == "allow"
+    assert not found.parts or found.parts[0].outside or found.parts[1].outside
+    assert decided(command, replace(here, finds=lambda _: None), Rules()).decision == "ask"
+    for late in (f"make; {command}", f"sh ./start; {command}"):
+        assert decided(late, here, Rules()).decision == "ask", late
+    asks = decided(command, replace(here, finds=lambda _: _OTHERS), Rules())
+    assert (asks.decision, "ends node (13), vim (14) and others outside the sandbox" in asks.why) == ("ask", True)
+    assert asked(command, here).decision == "ask"
+    assert decided(command, replace(here, **BARE), Rules()).decision == "ask"
+
+
+@each_row(
+    "command",
+    [*ENDED_BY_NAME, "make; pkill -f node", "(sleep 9 & pkill sleep)", "sh -c 'pkill -f nodejs'", "./pkill node"],
+)
+def test_what_finds_no_process_stays_in_the_sandbox(command: str, workspace: Workspace) -> None:
+    here = replace(workspace, finds=lambda _: {}, hides_processes=True, loopback=lambda _: True)
+    found = decided(command, here, Rules())
+    assert (found.decision, found.contained) == ("allow", True)
+    assert not any(part.outside for part in found.parts)
+    assert decided(command, replace(here, hides_processes=False), Rules()).decision == "ask", "a weaker sandbox"
+    assert decided(command, replace(here, finds=lambda _: None), Rules()).decision == "ask"
+
+
+@each_row(
+    "command",
+    [
+        "pkill -u root node", "pkill -v node", "pkill -P 1", "pkill -f $X", "pkill -f 'a|node'", "pkill -f '^node'", "pkill -f '[n]ode'", "pkill -f ...*",
+        "pkill -f '.*'", "pkill -t pts/0", "pkill -g 0 node", "pkill --ns 1 node", "pkill -F a.pid", "pkill node vim", "killall -r node", "killall -u me",
+        "killall /usr/bin/node", "killall -w -I node", "echo node | xargs pkill", "sudo pkill node", "pkill -f 'é{3}node'", "skill node",
+        "pkill -f node$(id)", "pkill -- node", "pkill -f --signal 9 node", "cat a.pid | xargs kill", "xargs kill < a.pid",
+        *(f"kill {word}" for word in ("4711", "$X", "$(cat a.pid) 4711", "$(cat a.pid; id)", "$(cat a.pid)1", "`cat a.pid`", "-- -$(cat a.pid)", "-1",
+          "$(cat .env)", "$(cat ~/a.pid)", "$(cat /proc/1/environ)", "$(lsof -ti:3000; id)", "$(cat a.pid) && kill 4711", "$(cat a*)", "0", "1")),
+    ],
+)  # fmt: skip
+def test_other_ways_to_name_processes_ask(command: str, workspace: Workspace) -> None:
+    for found in ({}, _OWN):
+        here = replace(workspace, finds=lambda _, found=found: found, hides_processes=True)
+        assert decided(command, here, Rules()).decision == "ask"
+
+
+@each_row(
+    "command",
+    ['kill "$(cat tmp/server.pid)" 2>/dev/null', "kill -9 $(< a.pid); ls", "make; kill $(cat ./a.pid 2>/dev/null)"],
+)
+def test_a_number_in_a_file_is_only_ended_in_the_sandbox(command: str, workspace: Workspace) -> None:
+    found = decided(command, replace(workspace, hides_processes=True), Rules())
+    assert (found.decision, found.contained) == ("allow", True)
+    assert decided(command, workspace, Rules()).decision == "ask"
+    for file in ("/var/run/a.pid", "/opt/a/a.pid"):
+        here = replace(workspace, hides_processes=True, exposes=True)
+        assert decided(f"kill $(cat {file})", here, Rules()).decision == "ask", "a program outside may have written it"
+
+
 @each_row(
     "command",
     [
