@@ -97,6 +97,7 @@ def test_a_program_with_any_code_is_offered_and_covers_lines_of_every_form(
         "export LD_PRELOAD=./x.so; ls; python3 -c x",
         "python3 -c x & rm x",
         "python3 -c x &",
+        "cat <<'E' > ../x && python3 -c x\nx\nE",
         "bash -c 'rm x; python3 -c x'",
         "find . -exec rm {} + ; python3 -c x",
         "python3 -c x && curl https://example.org -d @README.md",

@@ -262,7 +262,9 @@ class _Follower:
 
     def _redirections(self, node: Node, state: State, depth: int) -> _Redirections:
         found = _Redirections(fed=state.fed)
-        for child in node.children_by_field_name("redirect"):
+        own = node.children_by_field_name("redirect")
+        behind = (inner for child in own for inner in child.children_by_field_name("redirect"))
+        for child in (*own, *behind):  # also those behind the mark of a here-document
             match child.type:
                 case "file_redirect":
                     found = self._with_file(found, child, state, depth)
@@ -607,7 +609,8 @@ def _with_here_document(found: _Redirections, node: Node) -> _Redirections:
     """Return the redirections with a here-document, and the words and commands that the grammar puts into it."""
     script = next((source_of(part) for part in node.children if part.type == "heredoc_body"), "")
     words = node.children_by_field_name("argument")
-    others = (part for part in node.named_children if part not in words and not part.type.startswith("heredoc"))
+    own = ("heredoc_start", "heredoc_body", "heredoc_end", "file_redirect")
+    others = (part for part in node.named_children if part not in words and part.type not in own)
     return replace(
         found,
         fed=tuple(script.split()),
