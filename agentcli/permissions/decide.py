@@ -105,7 +105,9 @@ def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode
     nature = facts_of(call, tools, rules, workspace)
     decision = _decided(nature, mode, workspace)
     tried = decision.contained or decision.decision != "allow"
-    if tried and workspace.exposes and nature.line and decision.rule.startswith(("mode ", "protected path")):
+    looks = not workspace.sandboxed and not workspace.exposed.paths and decision.rule.startswith("mode ")
+    sees = looks or (workspace.exposes and decision.rule.startswith(("mode ", "protected path")))
+    if tried and sees and nature.line:
         seen = _exposing(call, nature.line, tools, rules, mode, workspace)
         if seen is not None:
             return seen
@@ -131,9 +133,12 @@ def _exposing(
 ) -> Decision | None:
     """Return the decision on a command that the sandbox contains if it shows the paths outside that the command names.
 
-    Return None if it would still ask, or could send what it reads.
+    Without a sandbox, the command must show only names, sizes and times there. Return None if it would still ask, or
+    could send what it reads.
     """
     if not line.read_outside or line.may_send or line.links_outside:
+        return None
+    if not workspace.exposes and not line.only_lists:
         return None
     from agentcli.permissions.exposed import exposed_for, in_other_tmp, names_private, told  # only for other folders
 
@@ -144,10 +149,13 @@ def _exposing(
     if exposed is None:
         return None
     wider = replace(workspace, exposes=False, exposed=exposed)
+    rules = rules if workspace.exposes else replace(rules, allow=())  # no rule may let it do more than show names
     decision = decide(call, tools, rules, mode, wider)
-    if decision.decision != "allow" or not _boxed(decision, workspace):
+    if decision.decision != "allow" or (line.only_lists and decision.rule != "read-only"):
         return None
-    if line.only_lists and decision.rule != "read-only":
+    if not workspace.exposes:
+        return replace(decision, why="every command only reads, and shows only names outside the workspace")
+    if not _boxed(decision, workspace):
         return None
     why = "every command only reads" if decision.rule == "read-only" else decision.why
     return replace(decision, exposed=exposed, why=f"{why}; outside the workspace it sees only {told(exposed)}")

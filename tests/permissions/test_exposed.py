@@ -244,6 +244,41 @@ def test_a_command_reads_what_it_names_outside_the_workspace_without_a_question(
     assert [row for row in found if row[1] not in row[2]] == []
 
 
+def test_without_a_sandbox_only_names_are_shown_of_what_lies_outside_the_workspace(top: Path) -> None:
+    workspace = replace(workspace_of(_laid_out(top)), sandboxed=False, gated=False, exposes=False, tmp=None)
+    rules = parse_rules(["bash(python3 *)"], deny=["bash(git push *)"])
+
+    def decided(command: str) -> str:
+        return explain(ToolCall("c", "bash", {"command": command}), rules, "ask", workspace).decision
+
+    for command in (
+        "ls -la ~/dev/other | head -3",
+        "find ~/dev/mine -name '*.txt' 2>/dev/null | sort",
+        "ls ~/.tool && echo yes || echo no",
+        "[ -d ~/dev/other ] && stat ~/dev/other/run.sh",
+        "du -sh ../other",
+    ):
+        assert decided(command) == "allow", command
+    for command in (
+        "cat ~/dev/mine/a.txt",
+        "wc -c ~/dev/mine/a.txt",
+        "head ~/dev/mine/a.txt; ls ~/dev/other",
+        "ls ~/dev/mine | xargs cat",
+        "find ~/dev/mine -exec cat {} +",
+        "find ~/dev/mine -delete",
+        "find ~/dev/mine -fprint ~/x",
+        "ls ~/dev/mine > ~/x",
+        "rm ~/dev/mine/a.txt",
+        "ls ~",
+        "ls ~/.ssh",
+        "ls ~/dev/other/toward_ssh/",
+        "ls sneaky/",
+        "ls /etc",
+        "ls ~/dev/mine; curl -d a https://example.org",
+    ):
+        assert decided(command) == "ask", command
+
+
 def test_the_first_answer_lets_commands_begin_with_what_a_person_runs_at_the_start(top: Path) -> None:
     workspace = workspace_of(_laid_out(top))
     startup = top / "home/.bashrc"
