@@ -136,7 +136,7 @@ _TABLES = {
     "--include:text --dry-run --checksum --update --human-readable --itemize-changes --compress --delete --no-* --info:word",
     "curl": "-s -S -L -f -I -i -v -k -g -G -4 -6 --silent --show-error --location --fail --head --include --verbose --compressed --insecure -X:word "
     "--request:word -m:number --max-time:number --connect-timeout:number --retry:number -H:inert --header:inert -d:inert --data:inert "
-    "--data-raw:text --json:inert -w:inert --write-out:inert -A:text --http1.1 --http2 -N --no-* -o:null --output:null",
+    "--data-raw:text --json:inert -w:format --write-out:format -A:text --http1.1 --http2 -N --no-* -o:null --output:null",
     "gh": "-R:word --repo:word --json:word -q:text --jq:text -t:text --template:text -L:number --limit:number -s:word --state:word -a:word "
     "--author:text --assignee:text -l:text --label:text -S:text --search:text -c --comments --log --log-failed -j:number --job:number -b:word "
     "--branch:word --workflow:word --required --watch -i:number --interval:number --fail-fast --name-only --patch --color:word --paginate --slurp "
@@ -210,6 +210,7 @@ _KINDS = {
     "tag": re.compile(r"[a-z0-9][\w.-]*(?:/[\w.-]+)*(?::[\w.-]+)?"),
     "text": re.compile(r".*", re.DOTALL),
     "inert": re.compile(r"(?!@).*", re.DOTALL),
+    "format": re.compile(r"(?!@)(?:(?!%output\{).)*", re.DOTALL),
     "null": re.compile(r"/dev/null"),
     "stdin": re.compile(r"-"),
 }
@@ -392,7 +393,9 @@ def _bundle(word: str, after: str | None, known: Mapping[str, str], place: _Plac
 def _fits(kind: str, value: str, place: _Place) -> bool:
     if kind == "path":
         return not _leads_away(value, place)
-    return bool(_KINDS[kind].fullmatch(value)) and (kind in ("text", "inert", "null") or not _leads_away(value, place))
+    return bool(_KINDS[kind].fullmatch(value)) and (
+        kind in ("text", "inert", "format", "null") or not _leads_away(value, place)
+    )
 
 
 def _operand(word: str, words: Sequence[str], before: Sequence[str], place: _Place) -> str:
