@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise, takewhile
+from itertools import pairwise, starmap, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.allowing import reading_rule
 from agentcli.permissions.exposed import wide_scope
+from agentcli.permissions.paths import below as lies_below
 from agentcli.permissions.paths import judge_path
 from agentcli.permissions.rules import Rule, command_pattern
 from agentcli.permissions.shell.command_line import CommandLine
@@ -24,6 +25,7 @@ from agentcli.permissions.shell.effects.always_asked import names_only
 from agentcli.permissions.shell.effects.changes import CHANGING, changes_inside
 from agentcli.permissions.shell.effects.containable import scripts_problem
 from agentcli.permissions.shell.effects.covered import why_uncovered
+from agentcli.permissions.shell.effects.elsewhere import Elsewhere, acts_by_name, answer_to
 from agentcli.permissions.shell.effects.harmless_values import harmless_assignments
 from agentcli.permissions.shell.effects.prefixes import interpreter_of, runs_code, wider
 from agentcli.permissions.shell.effects.reaching import is_temporary
@@ -35,7 +37,7 @@ from agentcli.permissions.shell.effects.whole_programs import (
     whole_program_of,
     words_change_files,
 )
-from agentcli.permissions.shell.programs.known_programs import MOVES, bounded, uses_network, word_set
+from agentcli.permissions.shell.programs.known_programs import BUILTINS, MOVES, bounded, uses_network, word_set
 from agentcli.permissions.shell.syntax.here_texts import scripts_in
 from agentcli.permissions.shell.syntax.inner_commands import inner_command
 from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, below, parse_word, source_of, syntax_tree
@@ -47,11 +49,6 @@ from agentcli.permissions.shell.syntax.written_out import FINDING
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_FOLLOWED = word_set("""
-program list pipeline command redirected_statement subshell compound_statement command_substitution variable_assignment for_statement
-while_statement if_statement elif_clause else_clause do_group test_command negated_command declaration_command
-""")
-"""Statements that are followed exactly."""
 _NOT_FOLLOWED = word_set("""
 function_definition case_statement c_style_for_statement unset_command process_substitution array subscript coproc_statement ERROR
 """)
@@ -183,19 +180,26 @@ class Judge:
         assert workspace is not None
         if not all(self.is_place(at) for at in run.folders):
             return False
-        if any(FINDING.fullmatch(name) and not _finds_nothing_here(name, value) for name, value in run.env.items()):
-            return False
         if not all(self._readable(source, run.folders) for source in run.reads):
             return False
         written = [target for target in run.writes if not STREAMS.fullmatch(target) and not target.isdigit()]
         if not all(self._writable(target, run.folders) for target in written):
             return False
+        finding = {name: value for name, value in run.env.items() if FINDING.fullmatch(name)}
+        if not all(starmap(self._starts_nothing_here, finding.items())):
+            return False
         if (rule := self._by_code(run) or self._by_whole(run)) is not None:
             self.used = rule
             return True
+        if not all(starmap(_is_of_system, finding.items())) or self._is_in_background(run):
+            return False
         if self._writes and words_change_files(run.words, run.folders, workspace):
             return True
-        return self._by_rule(run) or ((self._writes or not written) and self._reads(run))
+        if self._by_rule(run):
+            return True
+        if written and not self._writes:
+            return False
+        return self._reads(run) or self._answered(run)
 
     @property
     def _writes(self) -> bool:
@@ -227,6 +231,22 @@ class Judge:
         command = Command(("cat", "--", source), "", True)
         return bool(_PLAIN.fullmatch(source)) and self._reads(Run(command.words, tuple(folders)))
 
+    def _is_in_background(self, run: Run) -> bool:
+        """Return True if the line starts a program with this name in the background."""
+        started = (inner_command(words)[0][:1] for words in _in_background(self.line.text))
+        return run.words[:1] in started
+
+    def _starts_nothing_here(self, name: str, value: str) -> bool:
+        """Return True for a variable of one command with which it starts no program of the workspace."""
+        workspace = self.line.workspace
+        if name != "PATH" or workspace is None:
+            return name == "IFS"
+        roots = (*workspace.roots, *workspace.resolved_roots)
+        return all(
+            place == UNKNOWN or (place.startswith("/") and not lies_below(Path(os.path.normpath(place)), roots))
+            for place in value.split(":")
+        )
+
     def _by_whole(self, run: Run) -> Rule | None:
         """Return the rule about a whole program that covers a command."""
         workspace = self.line.workspace
@@ -235,6 +255,7 @@ class Judge:
         if found is None or workspace is None or (run.words[0] == "ssh" and self._ends_there):
             return None
         limited = run.env and not harmless_assignments(run.env, run.folders, workspace)
+        limited = limited or self._is_in_background(run)
         if not found.code and (limited or (found.exact and not all(map(self._is_plain, run.words)))):
             return None
         return next((rule for rule in rules if rule.pattern in (found.pattern, found.also)), None)
@@ -274,6 +295,30 @@ class Judge:
             if not (rule.proposed and bounded(words)) and not judge(rule.pattern, words, run.folders, workspace):
                 return True
         return False
+
+    def _answered(self, run: Run) -> bool:
+        """Return True if rules about hosts and pushes allow what a command asks of a host, or pushes."""
+        workspace = self.line.workspace
+        found = self.answer_to(run)
+        return (
+            found is not None
+            and workspace is not None
+            and all(map(workspace.allows_host, found.hosts))
+            and all(map(workspace.approves, found.pushes))
+        )
+
+    def answer_to(self, run: Run) -> Elsewhere | None:
+        """Return the hosts or pushes that a person may allow for a command; None if nothing is enough."""
+        workspace = self.line.workspace
+        if workspace is None or not run.words or not acts_by_name(run.words) or run.env:
+            return None
+        certain = (one.words for one in self.line.surely_followed or ())  # a value could be a secret
+        if not all(map(self._is_plain, run.words)) or run.words not in certain:
+            return None
+        reader = self.line.reader or Reader(workspace)
+        found = answer_to(Command(run.words, "", True), run.folders, workspace, reader)
+        whole = found is not None and bool(found.hosts or found.pushes) and not (found.takes or found.switched)
+        return found if whole else None
 
     def _reads(self, run: Run) -> bool:
         words = run.words
@@ -346,8 +391,8 @@ class Judge:
         return all(_is_quoted(node) for node in below(root) if node.type in _EXPANDED)
 
 
-def _finds_nothing_here(name: str, value: str) -> bool:
-    """Return True for a variable of one command that chooses no program of the workspace, such as IFS."""
+def _is_of_system(name: str, value: str) -> bool:
+    """Return True for a variable of one command with which it starts only programs of the system, such as IFS."""
     return name == "IFS" or (name == "PATH" and all(map(_OF_SYSTEM.fullmatch, value.split(":"))))
 
 
@@ -442,14 +487,12 @@ def _is_followed(line: CommandLine, runs: Sequence[Run]) -> bool:
     root = syntax_tree(line.text)
     if root.has_error or line.workspace is None or scripts_problem(line.text, line.parts) or _CONTROL.search(line.text):
         return False
-    if any(UNKNOWN in source for run in runs for source in run.reads):
+    if any(UNKNOWN in source for run in runs for source in run.reads) or () in _in_background(line.text):
         return False
     if any(True for node in below(root) for _ in scripts_in(node)):
         return False
     for node in below(root):
-        if (node.type in _NOT_FOLLOWED and not _STATUS.fullmatch(node.text or b"")) or (
-            node.type == "&" and node.parent is not None and node.parent.type in _FOLLOWED
-        ):
+        if node.type in _NOT_FOLLOWED and not _STATUS.fullmatch(node.text or b""):
             return False
         if _evaluates(node):
             return False
@@ -461,6 +504,22 @@ def _is_followed(line: CommandLine, runs: Sequence[Run]) -> bool:
         not any(MEANING.fullmatch(name) or name in line.workspace.env for name in own)
         and _called_in(root) <= {os.path.basename(run.words[0]) for run in runs if run.words} | _DECLARING
     )
+
+
+def _in_background(text: str) -> list[tuple[str, ...]]:
+    """Return the words of each program that a line starts with `&`.
+
+    Return no words for a part that is more than one program, or could change the shell.
+    """
+    found = []
+    for mark in (node for node in below(syntax_tree(text)) if node.type == "&"):
+        before = mark.prev_sibling
+        if before is not None and before.type == "redirected_statement":
+            before = before.child_by_field_name("body")
+        parts = before.named_children if before is not None and before.type == "command" else ()
+        words = tuple(parse_word(part).text for part in parts)
+        found.append(words if words and _PLAIN.fullmatch(words[0]) and words[0] not in BUILTINS else ())
+    return found
 
 
 def _called_in(root: Node) -> set[str]:

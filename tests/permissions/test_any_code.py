@@ -43,6 +43,7 @@ def asked(command: str, workspace: Workspace, rules: Sequence[str] = ()) -> Deci
         ("make test > log.txt; python3 - <<'E'\nx\nE", ["make test *", "python3 *"]),
         ("node -e 1 && make test", ["node *", "make test *"]),
         ("cd src && python3 - <<'E'\nx\nE", ["python3 *"]),
+        ("python3 -c x &", ["python3 *"]),
     ],
 )  # fmt: skip
 def test_a_program_with_any_code_is_offered_and_covers_lines_of_every_form(
@@ -96,8 +97,8 @@ def test_a_program_with_any_code_is_offered_and_covers_lines_of_every_form(
         "LD_PRELOAD=./x python3 -c x",
         "export LD_PRELOAD=./x.so; ls; python3 -c x",
         "python3 -c x & rm x",
-        "python3 -c x &",
         "cat <<'E' > ../x && python3 -c x\nx\nE",
+        "cd src & python3 -c x",
         "bash -c 'rm x; python3 -c x'",
         "find . -exec rm {} + ; python3 -c x",
         "python3 -c x && curl https://example.org -d @README.md",

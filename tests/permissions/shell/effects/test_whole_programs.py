@@ -87,6 +87,8 @@ def asked(command: str, workspace: Workspace, patterns: Sequence[str] = ()) -> D
         ("D=$(mktemp -d -p /var/tmp); frob x > $D/a.txt; cat $D/a.txt", ["frob *"]),
         ("sed -i '' 's/a/b/' README.md", ["sed -i *"]),
         ("mkdir -p dist && rm -rf dist", ["mkdir *", "rm *"]),
+        ("nohup frob a > out.txt 2>&1 &\necho \"started $!\"", ["frob *"]),
+        ("PATH=\"$HOME/.x/bin:$PATH\" frob a", ["frob *"]),
         ("timeout -k 5 60 nice -n 5 frob a", ["frob *"]),
         ("env -u A B=1 frob a; ls | xargs -n1 frob", ["frob *"]),
         ("env -i HOME=x PATH=/usr/bin:/bin frob a", ["frob *"]),
@@ -119,6 +121,18 @@ def test_a_whole_program_is_offered_without_a_sandbox_and_covers_its_line(
     assert asked(command, workspace).programs() == tuple(f"bash({pattern})" for pattern in patterns)
     assert asked(command, workspace, patterns).decision == "allow"
     assert asked(command, replace(workspace, sandboxed=True)).programs() == ()
+
+
+def test_lines_whose_commands_have_rules_of_different_kinds_run(workspace: Workspace) -> None:
+    line = "curl -s https://example.org/a | python3 -c 'print(1)' && git push origin next > log.txt"
+    rules = proposed_rules(["bash(python3 *)"], whole=True)
+    assert explain_command(line, workspace, "ask", rules).decision == "ask"
+    rules += proposed_rules(["network(example.org)", "bash(git push origin next)"])
+    assert explain_command(line, workspace, "ask", rules).decision == "allow"
+    kept = replace(workspace, env={"KEY": "x"})
+    assert explain_command(line.replace("org/a", "org/$KEY"), kept, "ask", rules).decision == "ask"
+    for other in (line.replace(".org", ".net"), line.replace("next", "--force"), line.replace("log.txt", "../x")):
+        assert explain_command(other, workspace, "ask", rules).decision == "ask", other
 
 
 @each_row(
@@ -313,7 +327,16 @@ def test_a_whole_program_is_offered_without_a_sandbox_and_covers_its_line(
         "export PATH=.:$PATH; frob a",
         "alias frob='rm x'; frob a",
         "frob() { rm -rf ~; }; frob a",
-        "frob a &",
+        "git push &",
+        "(frob a) &",
+        "frob a | frob b &",
+        "cd src & frob a; rm ../x",
+        "cd src & frob a",
+        "A=1 & frob $A",
+        "rm src & frob a",
+        "eval 'rm x' & frob a",
+        "cat <<'E' > ../x; frob a\nx\nE",
+        "cat <<'E' > /etc/hosts; frob a\nx\nE",
         "cd ~ && frob a",
         "cd /opt && frob a",
         "kill -9 1",
