@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.allowing import reading_rule
-from agentcli.permissions.exposed import wide_scope
 from agentcli.permissions.paths import below as lies_below
 from agentcli.permissions.paths import judge_path
 from agentcli.permissions.rules import Rule, command_pattern
@@ -65,8 +64,8 @@ _PLAIN = re.compile(r"[\w./@%+,:=~-]*")
 def allowing_code(rules: Sequence[Rule], line: CommandLine, reads: Sequence[Rule] = ()) -> Rule | None:
     """Return the rule about a program with any code under which a line may run; None if there is none.
 
-    The program could do what any line does. So a line without it may run under its rule, if it reads or has rules. A
-    rule that a person wrote also covers a line of known words, with wrappers and redirections into the workspace.
+    The program could do what any line does. So a line without it may run under its rule, if it reads or has rules, but
+    not outside a sandbox that contains it. A rule that a person wrote also covers a line of known words, with wrappers and redirections into the workspace.
     `reads` are rules about reading files.
     """
     code = next((rule for rule in rules if rule.whole or _is_about_code(rule)), None)
@@ -74,7 +73,10 @@ def allowing_code(rules: Sequence[Rule], line: CommandLine, reads: Sequence[Rule
     if code is None and not (written and _is_simple(line)):
         return None
     found = Judge(rules if code is not None else written, line, reads)
-    return (found.used or code) if found.allows() else None
+    if not found.allows():
+        return None
+    boxed = line.workspace is not None and line.workspace.sandboxed
+    return found.used or (None if boxed else code)
 
 
 def _is_about_code(rule: Rule) -> bool:
@@ -98,40 +100,6 @@ def offered_code(line: CommandLine, tool: str, rules: Sequence[Rule], reads: Seq
     offers = tuple(dict.fromkeys(f"{tool}({pattern})" for pattern in patterns))
     fresh = [Rule(tool, pattern, "session", proposed=True) for pattern in patterns]
     return offers if allowing_code([*rules, *fresh], line, reads) else ()
-
-
-def offered_whole(line: CommandLine, tool: str, rules: Sequence[Rule], reads: Sequence[Rule]) -> tuple[str, ...]:
-    """Return the rules about whole programs for a line; empty if none may be offered.
-
-    If a command of the line can't have one, the rules of the others are offered. They last for other lines.
-    """
-    workspace = line.workspace
-    if workspace is None or line.protected or line.destroys:
-        return ()
-    found = Judge(rules, line, reads)
-    asking = [run for run in found.runs() if run.words and not found.covers(run)]
-    whole = [whole_program_of(run.words, run.folders, workspace) for run in asking]
-    fresh = tuple(dict.fromkeys(one.pattern for one in whole if one is not None))
-    known = {rule.pattern for rule in rules if rule.whole}
-    offers = tuple(f"{tool}({pattern})" for pattern in fresh if pattern not in known)
-    scopes = _read_by([run for run, one in zip(asking, whole, strict=True) if one is None], line)
-    return (*scopes, *offers) if len(offers) <= _MOST_PROGRAMS else ()
-
-
-def _read_by(runs: Sequence[Run], line: CommandLine) -> tuple[str, ...]:
-    """Return the rules about what commands read outside the workspace, if they do no more."""
-    assert line.workspace is not None
-    reader = line.reader or Reader(line.workspace)
-    readings = [
-        reader.of(Command(run.words, "", True), run.folders) for run in runs if UNKNOWN not in "".join(run.words)
-    ]
-    paths = [path for one in readings for path in one.outside if not is_temporary(str(path), line.workspace)]
-    scopes = dict.fromkeys(wide_scope(path, line.workspace) for path in paths)
-    return tuple(f"read({scope})" for scope in scopes if scope) if len(scopes) <= _MOST_PROGRAMS else ()
-
-
-_MOST_PROGRAMS = 5
-"""Maximum whole programs of one offer: nobody reads more names in a question."""
 
 
 def _other(run: Run) -> str:

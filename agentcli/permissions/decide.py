@@ -123,8 +123,10 @@ def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode
         widen=_widen(call, nature, tools, rules, mode, workspace) if only_mode_asks(decision) else tuple,
         grants=_grants(call, nature, tools, rules, mode, workspace)
         if elsewhere else tuple,
-        programs=_changes(call, nature, tools, rules, mode, workspace)
-        if elsewhere and workspace.sandboxed else decision.programs,
+        programs=_whole(call, nature, tools, rules, mode, workspace)
+        if only_mode_asks(decision) and workspace.sandboxed else decision.programs,
+        boxes=_boxes(call, nature, tools, rules, mode, workspace)
+        if only_mode_asks(decision) and mode != "auto" and workspace.sandboxed else str,
     )  # fmt: skip
 
 
@@ -210,18 +212,38 @@ def _grants(
     return grants
 
 
-def _changes(
+def _whole(
     call: ToolCall, nature: CallFacts, tools: Mapping[str, Traits], rules: Rules, mode: Mode, workspace: Workspace
 ) -> Offers:
-    """Return the search for the rules about all that commands change elsewhere, if they would answer the question."""
+    """Return the search for the rules about all that commands change elsewhere, if they would answer the question.
+
+    In other modes than auto, rules about whole programs that no sandbox contains come next.
+    """
 
     @cache
-    def changes() -> tuple[str, ...]:
+    def whole() -> tuple[str, ...]:
         found = nature.line.elsewhere.all_changes if nature.line is not None else ()
         then = decide(call, tools, rules + proposed_rules(found), mode, workspace) if found else None
-        return found if then is not None and then.decision == "allow" else ()
+        if then is not None and then.decision == "allow":
+            return found
+        return nature.programs() if mode != "auto" else ()
 
-    return changes
+    return whole
+
+
+def _boxes(
+    call: ToolCall, nature: CallFacts, tools: Mapping[str, Traits], rules: Rules, mode: Mode, workspace: Workspace
+) -> Callable[[], str]:
+    """Return the search for the rule about every command that the sandbox contains, if it would answer the question."""
+
+    @cache
+    def boxes() -> str:
+        if nature.line is None or _boxes_all(nature):
+            return ""
+        then = decide(call, tools, rules + proposed_rules([EVERY_SANDBOXED]), mode, workspace)
+        return EVERY_SANDBOXED if then.decision == "allow" else ""
+
+    return boxes
 
 
 _READING = ("read(", "grep(", "glob(", "list(")
@@ -384,18 +406,12 @@ def _by_sandbox_rule(nature: CallFacts, line: CommandLine, mode: Mode) -> Decisi
 
         return offered_in_sandbox(line, nature.offers(), boxed=boxed is not None)
 
-    asked = _asked(mode, why, nature if nature.stays else replace(nature, offers=offers))
-    return asked if every else replace(asked, boxes=partial(_boxing, line))
+    return _asked(mode, why, nature if nature.stays else replace(nature, offers=offers))
 
 
 def _boxes_all(nature: CallFacts) -> bool:
     """Return True if a rule is about every command that the sandbox contains."""
     return nature.boxed is not None and nature.boxed.boxes_all
-
-
-def _boxing(line: CommandLine) -> str:
-    """Return the rule about every command that the sandbox contains, if it contains this line."""
-    return "" if line.contained.why and not _runs_elsewhere(line) else EVERY_SANDBOXED
 
 
 def _with_seeing(nature: CallFacts, line: CommandLine) -> Offers:

@@ -256,7 +256,7 @@ def _offers(line: CommandLine, tool: str, allow: Sequence[Rule], reads: Sequence
 
     @cache
     def offers() -> tuple[str, ...]:
-        from agentcli.permissions.offers import offered  # 5 ms, only for a question
+        from agentcli.permissions.offers import offered  # 20 ms, only for a question
 
         return offered(line, tool, allow, reads)
 
@@ -268,9 +268,9 @@ def _programs(line: CommandLine, tool: str, allow: Sequence[Rule], reads: Sequen
 
     @cache
     def programs() -> tuple[str, ...]:
-        from agentcli.permissions.any_code import offered_whole
+        from agentcli.permissions.offers import offered_whole
 
-        return () if line.workspace is None or line.workspace.sandboxed else offered_whole(line, tool, allow, reads)
+        return offered_whole(line, tool, allow, reads)
 
     return programs
 

@@ -7,18 +7,30 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from agentcli.permissions.allowing import away, uncovered
+from agentcli.permissions.any_code import Judge, offered_code
 from agentcli.permissions.exposed import homes_of, may_join, wide_scope
 from agentcli.permissions.paths import Workspace, resolved
 from agentcli.permissions.rules import SANDBOX, Rule, parse_rules, paths_shown
-from agentcli.permissions.shell.command_line import CommandLine
+from agentcli.permissions.shell.command_line import CommandLine, analyse
 from agentcli.permissions.shell.effects.covered import leads_away
 from agentcli.permissions.shell.effects.harmless_values import Assignments, leading
 from agentcli.permissions.shell.effects.prefixes import local_requests, script_of, whole_program, wider
-from agentcli.permissions.shell.syntax.parse import Command
+from agentcli.permissions.shell.effects.reaching import is_temporary
+from agentcli.permissions.shell.effects.reading import Reader
+from agentcli.permissions.shell.effects.whole_programs import (
+    FILE_PROGRAMS,
+    PUSHES,
+    whole_program_of,
+)
+from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command
+from agentcli.permissions.shell.syntax.state import Run
 from agentcli.system import probe
 
 
@@ -32,8 +44,6 @@ def offered(line: CommandLine, tool: str, allow: Sequence[Rule], reads: Sequence
     found = _offered(line, tool, [rule.pattern for rule in allow])
     if found or line.workspace is None or line.workspace.sandboxed:
         return found
-    from agentcli.permissions.any_code import offered_code
-
     return offered_code(line, tool, allow, reads)
 
 
@@ -212,3 +222,63 @@ def _for_programs(line: CommandLine) -> tuple[str, ...]:
 
 _PLAIN_NAME = re.compile(r"git [a-z][a-z-]*|[\w./][\w./+-]*", re.ASCII)
 """Name of a program, or of a git command: a name with other characters might be a pattern."""
+
+
+def offered_whole(line: CommandLine, tool: str, rules: Sequence[Rule], reads: Sequence[Rule]) -> tuple[str, ...]:
+    """Return the rules about whole programs for a line; empty if none may be offered.
+
+    If a command of the line can't have one, the rules of the others are offered. They last for other lines. With a
+    sandbox, only programs that it never contains are offered.
+    """
+    workspace = line.workspace
+    if workspace is None or line.protected or line.destroys:
+        return ()
+    found = Judge(rules, line, reads)
+    asking = [run for run in found.runs() if run.words and not found.covers(run)]
+    if workspace.sandboxed:
+        asking = [run for run in asking if _stays_outside(run, workspace)]
+    whole = [whole_program_of(run.words, run.folders, workspace) for run in asking]
+    fresh = tuple(dict.fromkeys(one.pattern for one in whole if one is not None))
+    if workspace.sandboxed:
+        fresh = tuple(pattern for pattern in fresh if pattern != PUSHES)  # a rule about the branch is enough
+    known = {rule.pattern for rule in rules if rule.whole}
+    offers = tuple(f"{tool}({pattern})" for pattern in fresh if pattern not in known)
+    others = [run for run, one in zip(asking, whole, strict=True) if one is None]
+    answers = (answer.rules(tool) for run in others if (answer := found.answer_to(run)) is not None)
+    scopes = () if workspace.sandboxed else _read_by(others, line)
+    hosts = dict.fromkeys(chain.from_iterable(answers)) if offers and not workspace.sandboxed else ()
+    return (*scopes, *hosts, *offers) if len(offers) <= _MOST_WHOLE else ()
+
+
+def _stays_outside(run: Run, workspace: Workspace) -> bool:
+    """Return True if the sandbox does not contain a command, nor its program without arguments.
+
+    Not so if a rule about less would be enough: about a host, a container or a folder.
+    """
+    if len(run.folders) != 1 or any(UNKNOWN in word for word in run.words) or run.words[0] in FILE_PROGRAMS:
+        return False
+    here = replace(workspace, cwd=run.folders[0])
+    alone = run.words if run.words[0] == "git" else run.words[:1]
+    lines = [analyse(shlex.join(words), here) for words in dict.fromkeys((run.words, alone))]
+    return all(map(_is_outside, lines))
+
+
+def _is_outside(line: CommandLine) -> bool:
+    narrower = line.read_outside or line.elsewhere.runs or line.elsewhere.rules("bash")
+    return bool(line.contained.why) and not narrower
+
+
+def _read_by(runs: Sequence[Run], line: CommandLine) -> tuple[str, ...]:
+    """Return the rules about what commands read outside the workspace, if they do no more."""
+    assert line.workspace is not None
+    reader = line.reader or Reader(line.workspace)
+    readings = [
+        reader.of(Command(run.words, "", True), run.folders) for run in runs if UNKNOWN not in "".join(run.words)
+    ]
+    paths = [path for one in readings for path in one.outside if not is_temporary(str(path), line.workspace)]
+    scopes = dict.fromkeys(wide_scope(path, line.workspace) for path in paths)
+    return tuple(f"read({scope})" for scope in scopes if scope) if len(scopes) <= _MOST_WHOLE else ()
+
+
+_MOST_WHOLE = 5
+"""Maximum whole programs of one offer: nobody reads more names in a question."""

@@ -244,6 +244,14 @@ def test_a_command_reads_what_it_names_outside_the_workspace_without_a_question(
     assert [row for row in found if row[1] not in row[2]] == []
 
 
+def test_the_rule_for_the_sandbox_is_offered_for_what_it_would_show(top: Path) -> None:
+    workspace = workspace_of(_laid_out(top))
+    call = ToolCall("c", "bash", {"command": "~/.tool/bin/tool --help"})
+    assert explain(call, parse_rules(), "ask", workspace).boxes() == "sandbox(*)"
+    assert explain(call, parse_rules(["sandbox(*)"]), "ask", workspace).decision == "allow"
+    assert explain(call, parse_rules(), "ask", replace(workspace, exposes=False)).boxes() == ""
+
+
 def test_without_a_sandbox_only_names_are_shown_of_what_lies_outside_the_workspace(top: Path) -> None:
     workspace = replace(workspace_of(_laid_out(top)), sandboxed=False, gated=False, exposes=False, tmp=None)
     rules = parse_rules(["bash(python3 *)"], deny=["bash(git push *)"])

@@ -70,7 +70,7 @@ def whole_program_of(words: Sequence[str], folders: Sequence[Path], workspace: W
         return _sourced(words, folders, workspace)
     if name == "git":
         return _git(words, folders, workspace)
-    if name in _FILES:
+    if name in FILE_PROGRAMS:
         return _of_files(words, folders, workspace)
     if name in _FORGES:
         return _forge(words)
@@ -85,6 +85,8 @@ def whole_program_of(words: Sequence[str], folders: Sequence[Path], workspace: W
 
 _NAME = re.compile(r"(?!-)[\w.~/+-]+")
 _VERB = re.compile(r"[a-z][a-z0-9-]*")
+PUSHES = "git push *"
+"""Pattern of the rule about all pushes that are not forced."""
 _STARTING_ANY = (WRAPPERS | SHELLS | BUILTINS | EVALUATING | RIGHTS) - word_set(
     "mise asdf npx bunx uvx pipx pnpx direnv tmux xvfb-run"
 )
@@ -118,7 +120,7 @@ def meaning(patterns: Sequence[str]) -> str:
 def _limit(pattern: str) -> str:
     """Return what a rule about a program with limits allows; empty for one that can run any code."""
     name, *more = pattern.split(" ")
-    if pattern == "git push *":
+    if pattern == PUSHES:
         return "but not forced"
     if name == "git":
         return "but not pushes, nor what discards or deletes"
@@ -128,7 +130,7 @@ def _limit(pattern: str) -> str:
         return "with any command there (whatever you can do), but not what deletes or ends something by name"
     if name == "scp":
         return "for copies between there and the workspace or temporary files"
-    if name in _FILES:
+    if name in FILE_PROGRAMS:
         return "in the workspace and temporary files"
     return "with any arguments, but not what deletes" if name in _SERVICES and more else ""
 
@@ -390,7 +392,7 @@ def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) ->
     known_verb = shows or asks or verb in _KEEPING | _CHOOSING
     if not known_verb or any(workspace.git(place).danger for place in places):
         return None
-    pattern = "git push *" if verb == "push" else "git *"
+    pattern = PUSHES if verb == "push" else "git *"
     known = not any(UNKNOWN in word for word in rest)
     if starts_another(f"git {verb} *", ("git", verb, *rest), places, workspace):
         return None
@@ -444,7 +446,8 @@ _PLAIN_FILES: dict[str, tuple[Shape, ...]] = {
     "tee": (Shape("-a --append", "path path*"),),
     "ln": (Shape("-sfnvrT --symbolic --force --no-dereference --verbose --relative", "path path"),),
 }
-_FILES = _PLAIN_FILES.keys() | CHANGING.keys()
+FILE_PROGRAMS = _PLAIN_FILES.keys() | CHANGING.keys()
+"""Commands about files that they name."""
 
 
 def _of_files(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Whole | None:

@@ -120,7 +120,37 @@ def test_a_whole_program_is_offered_without_a_sandbox_and_covers_its_line(
 ) -> None:
     assert asked(command, workspace).programs() == tuple(f"bash({pattern})" for pattern in patterns)
     assert asked(command, workspace, patterns).decision == "allow"
-    assert asked(command, replace(workspace, sandboxed=True)).programs() == ()
+
+
+@each_row(
+    ("command", "patterns"),
+    [
+        ("docker build -t x . 2>&1 | tail -3", ["docker *"]),
+        ("docker run --rm x sh -c 'ls'; frob a", ["docker *"]),
+        ("tmux new-session -d -s x", ["tmux *"]),
+        ("git init", ["git *"]),
+        ("gh repo create x --private", ["gh *"]),
+        ("frob a", []),
+        ("npm test", []),
+        ("python3 x.py ~/data", []),
+        ("rm -rf src", []),
+        ("mkdir src/b && cp README.md ~/x", []),
+        ("git push origin main", []),
+        ("docker compose down -v", []),
+        ("sudo frob a", []),
+    ],
+)
+def test_with_a_sandbox_only_programs_that_it_never_contains_are_offered(
+    workspace: Workspace, command: str, patterns: Sequence[str]
+) -> None:
+    boxed = replace(workspace, sandboxed=True, records=True)
+    assert asked(command, boxed).programs() == tuple(f"bash({pattern})" for pattern in patterns)
+    if patterns and "frob" not in command:
+        assert asked(command, boxed, patterns).decision == "allow"
+    call = ToolCall("c", "bash", {"command": command})
+    assert not any(rule.startswith("bash(") for rule in explain(call, Rules(), "auto", boxed).programs())
+    assert asked("ls src | head -3", boxed, patterns).rule == "read-only", "what only reads stays in the sandbox"
+    assert asked("mkdir src/b", boxed, patterns).decision == "ask"
 
 
 def test_lines_whose_commands_have_rules_of_different_kinds_run(workspace: Workspace) -> None:
@@ -133,6 +163,8 @@ def test_lines_whose_commands_have_rules_of_different_kinds_run(workspace: Works
     assert explain_command(line.replace("org/a", "org/$KEY"), kept, "ask", rules).decision == "ask"
     for other in (line.replace(".org", ".net"), line.replace("next", "--force"), line.replace("log.txt", "../x")):
         assert explain_command(other, workspace, "ask", rules).decision == "ask", other
+    offered = asked("curl -s https://example.org/a | python3 -c 'print(1)'", workspace).programs()
+    assert offered == ("network(example.org)", "bash(python3 *)")
 
 
 @each_row(
