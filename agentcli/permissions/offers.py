@@ -255,7 +255,8 @@ def _stays_outside(run: Run, workspace: Workspace) -> bool:
 
     Not so if a rule about less would be enough: about a host, a container or a folder.
     """
-    if len(run.folders) != 1 or any(UNKNOWN in word for word in run.words) or run.words[0] in FILE_PROGRAMS:
+    about_files = os.path.basename(run.words[0]) in FILE_PROGRAMS
+    if about_files or len(run.folders) != 1 or any(UNKNOWN in word for word in run.words):
         return False
     here = replace(workspace, cwd=run.folders[0])
     alone = run.words if run.words[0] == "git" else run.words[:1]

@@ -71,7 +71,7 @@ def whole_program_of(words: Sequence[str], folders: Sequence[Path], workspace: W
     if name == "git":
         return _git(words, folders, workspace)
     if name in FILE_PROGRAMS:
-        return _of_files(words, folders, workspace)
+        return _of_files(words, folders, workspace) if words[0] == name else None
     if name in _FORGES:
         return _forge(words)
     if name in _ENGINES:

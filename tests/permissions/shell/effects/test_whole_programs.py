@@ -361,6 +361,8 @@ def test_lines_whose_commands_have_rules_of_different_kinds_run(workspace: Works
         "frob() { rm -rf ~; }; frob a",
         "git push &",
         "(frob a) &",
+        "/bin/rm log.txt",
+        "./sed p",
         "frob a | frob b &",
         "cd src & frob a; rm ../x",
         "cd src & frob a",
