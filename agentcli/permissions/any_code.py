@@ -224,7 +224,8 @@ class Judge:
             return None
         limited = run.env and not harmless_assignments(run.env, run.folders, workspace)
         limited = limited or self._is_in_background(run)
-        if not found.code and (limited or (found.exact and not all(map(self._is_plain, run.words)))):
+        plain = all(self._is_plain(word) or (UNKNOWN in word and self._quotes) for word in run.words)
+        if not found.code and (limited or (found.exact and not plain)):
             return None
         return next((rule for rule in rules if rule.pattern in (found.pattern, found.also)), None)
 

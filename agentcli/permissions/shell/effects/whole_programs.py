@@ -22,7 +22,9 @@ from agentcli.permissions.paths import UndoCover, Workspace, judge_path
 from agentcli.permissions.shell.effects.changes import CHANGING, changes_inside, loss, matches
 from agentcli.permissions.shell.effects.consequences import named_consequence
 from agentcli.permissions.shell.effects.containers import empties_data
+from agentcli.permissions.shell.effects.covered import why_uncovered
 from agentcli.permissions.shell.effects.git_repositories import git_placed, replaces_files
+from agentcli.permissions.shell.effects.network_use import local_server
 from agentcli.permissions.shell.effects.other_machine import SETTING, machine, secret_there, visit
 from agentcli.permissions.shell.effects.prefixes import interpreter_of, runs_code
 from agentcli.permissions.shell.effects.reaching import is_temporary
@@ -78,6 +80,8 @@ def whole_program_of(words: Sequence[str], folders: Sequence[Path], workspace: W
         return _engine(words)
     if words[0] in ("ssh", "scp"):
         return _on_machine(words, folders, workspace)
+    if words[0] == "curl":
+        return _local_request(words, folders, workspace)
     if name in NETWORK - _PACKAGES:
         return _service(words)
     return _any_code(words, folders, workspace)
@@ -128,6 +132,8 @@ def _limit(pattern: str) -> str:
         return "but not what deletes (others see what it changes)"
     if name == "ssh":
         return "with any command there (whatever you can do), but not what deletes or ends something by name"
+    if name == "curl":
+        return "for requests with files of the workspace and temporary ones"
     if name == "scp":
         return "for copies between there and the workspace or temporary files"
     if name in FILE_PROGRAMS:
@@ -300,6 +306,38 @@ def _service(words: Sequence[str]) -> Whole | None:
     return None if any(map(_REMOVING.fullmatch, words[1:])) else Whole(f"{words[0]} {verb} *", exact=True)
 
 
+def _local_request(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Whole | None:
+    """Return the rule about all requests to the one local server that a command of curl queries.
+
+    It covers files of the workspace and temporary ones that the command sends, or writes the answers to.
+    """
+    server = local_server(words)
+    hidden = [word for word in words if UNKNOWN in word and word.startswith(("-", UNKNOWN))]
+    rest, arguments = [words[0]], list(words[1:])
+    while arguments:
+        option = arguments.pop(0)
+        value = arguments[0] if arguments and option in _WITH_FILE else ""
+        if option in _ANSWERS and value:
+            allowed = may_write(value, folders, workspace)
+        elif option in _COOKIES and value:
+            allowed = "=" in value or may_write(value, folders, workspace)
+        elif value.startswith("@"):
+            allowed = _is_sendable(value[1:], folders, workspace)
+        else:
+            rest.append(option)
+            continue
+        if not allowed:
+            return None
+        arguments.pop(0)
+    if not server or hidden or why_uncovered(f"curl *{server}*", rest, folders, workspace):
+        return None
+    return Whole(f"curl *{server}*", exact=True)
+
+
+_ANSWERS = word_set("-o --output -c --cookie-jar -D --dump-header")
+"""Options of curl whose file it writes."""
+_COOKIES = word_set("-b --cookie")
+_WITH_FILE = _ANSWERS | _COOKIES | word_set("-d --data --data-binary --json")
 _FORGES = word_set("gh glab")
 _SERVICES = (CLIENTS - _FORGES) | word_set("terraform twine")
 _ENGINES = word_set("docker podman")
