@@ -31,6 +31,7 @@ from agentcli.permissions.shell.effects.reaching import is_temporary
 from agentcli.permissions.shell.effects.reading import STREAMS, Reader, Reading
 from agentcli.permissions.shell.effects.starting import starts_another
 from agentcli.permissions.shell.effects.whole_programs import (
+    TO_FILES,
     is_final,
     may_write,
     whole_program_of,
@@ -165,8 +166,10 @@ class Judge:
             return True
         if self._by_rule(run):
             return True
-        if written and not self._writes:
+        to_files = next((rule for rule in self.rules if rule.whole and rule.pattern == TO_FILES), None)
+        if written and not self._writes and to_files is None:
             return False
+        self.used = (to_files if written else None) or self.used
         return self._reads(run) or self._answered(run)
 
     @property

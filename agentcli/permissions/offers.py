@@ -26,7 +26,9 @@ from agentcli.permissions.shell.effects.reaching import is_temporary
 from agentcli.permissions.shell.effects.reading import Reader
 from agentcli.permissions.shell.effects.whole_programs import (
     FILE_PROGRAMS,
+    OF_FILES,
     PUSHES,
+    TO_FILES,
     whole_program_of,
 )
 from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command
@@ -241,13 +243,17 @@ def offered_whole(line: CommandLine, tool: str, rules: Sequence[Rule], reads: Se
     fresh = tuple(dict.fromkeys(one.pattern for one in whole if one is not None))
     if workspace.sandboxed:
         fresh = tuple(pattern for pattern in fresh if pattern != PUSHES)  # a rule about the branch is enough
+    redirected = replace(found, rules=[*rules, Rule(tool, TO_FILES, "session", whole=True)])
+    if not OF_FILES.isdisjoint(fresh) or any(run.writes and redirected.covers(run) for run in asking):
+        fresh = (*(pattern for pattern in fresh if pattern not in OF_FILES), *sorted(OF_FILES))
     known = {rule.pattern for rule in rules if rule.whole}
     offers = tuple(f"{tool}({pattern})" for pattern in fresh if pattern not in known)
     others = [run for run, one in zip(asking, whole, strict=True) if one is None]
     answers = (answer.rules(tool) for run in others if (answer := found.answer_to(run)) is not None)
     scopes = () if workspace.sandboxed else _read_by(others, line)
     hosts = dict.fromkeys(chain.from_iterable(answers)) if offers and not workspace.sandboxed else ()
-    return (*scopes, *hosts, *offers) if len(offers) <= _MOST_WHOLE else ()
+    named = [pattern for pattern in fresh if pattern not in OF_FILES]
+    return (*scopes, *hosts, *offers) if len(named) <= _MOST_WHOLE else ()
 
 
 def _stays_outside(run: Run, workspace: Workspace) -> bool:

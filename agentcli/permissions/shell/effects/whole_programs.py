@@ -113,11 +113,16 @@ _REMOVING = re.compile(
 
 def meaning(patterns: Sequence[str]) -> str:
     """Return what rules about whole programs allow, in a person's words."""
+    together = set(patterns) >= OF_FILES
+    patterns = [pattern for pattern in patterns if not together or pattern not in OF_FILES]
     code = [pattern.removesuffix(" *") for pattern in patterns if not _limit(pattern)]
     said = [f"`{pattern.removesuffix(' *')}` {_limit(pattern)}" for pattern in patterns if _limit(pattern)]
     if code:
         names = (f"`{one}`{' (any version)' if interpreter_of(one) else ''}" for one in code)
         said.append(f"{', '.join(names)} with any arguments and code (whatever you can do)")
+    if together:
+        names = (f"`{pattern.removesuffix(' *')}`" for pattern in sorted(OF_FILES))
+        said.append(f"changes of files in the workspace and temporary files ({', '.join(names)}, `>`)")
     return "; ".join(said)
 
 
@@ -486,6 +491,10 @@ _PLAIN_FILES: dict[str, tuple[Shape, ...]] = {
 }
 FILE_PROGRAMS = _PLAIN_FILES.keys() | CHANGING.keys()
 """Commands about files that they name."""
+TO_FILES = "tee *"
+"""Pattern of the rule that also covers redirections of commands that only read: it writes what they print."""
+OF_FILES = frozenset({TO_FILES, "ln *", *("sed -i *" if name == "sed" else f"{name} *" for name in CHANGING)})
+"""Patterns of the rules about commands that change files and remove none, which are offered together."""
 
 
 def _of_files(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Whole | None:

@@ -11,7 +11,7 @@ from agentcli.core.message import ToolCall
 from agentcli.permissions.decide import Decision
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules, proposed_rules
-from agentcli.permissions.shell.effects.whole_programs import meaning
+from agentcli.permissions.shell.effects.whole_programs import OF_FILES, meaning
 from tests.permissions.corpus import make_workspace
 from tests.permissions.deciding import explain, explain_command
 from tests.tables import each_row
@@ -37,6 +37,8 @@ EVERY = (
     "./scripts/* *",
     "curl *http://localhost:8080*",
 )
+FILES = sorted(OF_FILES)
+"""Rules about commands that change files, which are offered together."""
 
 
 REMARK = 'mutation($id: ID!) { addComment(input: {subjectId: $id, body: "x"}) { clientMutationId } }'
@@ -77,8 +79,11 @@ def asked(command: str, workspace: Workspace, patterns: Sequence[str] = ()) -> D
         ("gh issue comment 5 --repo me/it --body x", ["gh --repo me/it *"]),
         ("gh api repos/me/it/pulls --jq .x", ["gh *"]),
         ("rm -rf src/pkg && rm log.txt", ["rm *"]),
-        ("mkdir -p a/b && cp README.md a/b/c.md", ["mkdir *", "cp *"]),
-        ("sed -i s/a/b/ README.md", ["sed -i *"]),
+        ("mkdir -p a/b && cp README.md a/b/c.md", FILES),
+        ("sed -i s/a/b/ README.md", FILES),
+        ("cat > src/a.txt <<'E'\nx\nE", FILES),
+        ("cat <<'E' >> src/a.txt\nx\nE", FILES),
+        ("ls src | sort > log.txt && chmod +x x.sh", FILES),
         ("source x.sh && frob a", ["source x.sh *", "frob *"]),
         ("timeout 5 frob a", ["frob *"]),
         ("kubectl get pods -n web", ["kubectl get *"]),
@@ -86,8 +91,8 @@ def asked(command: str, workspace: Workspace, patterns: Sequence[str] = ()) -> D
         ("uv run python -c x && uv build", ["uv *"]),
         ("gh api repos/{owner}/{repo}/pulls/5/comments -f body=x", ["gh *"]),
         ("D=$(mktemp -d -p /var/tmp); frob x > $D/a.txt; cat $D/a.txt", ["frob *"]),
-        ("sed -i '' 's/a/b/' README.md", ["sed -i *"]),
-        ("mkdir -p dist && rm -rf dist", ["mkdir *", "rm *"]),
+        ("sed -i '' 's/a/b/' README.md", FILES),
+        ("mkdir -p dist && rm -rf dist", ["rm *", *FILES]),
         ("nohup frob a > out.txt 2>&1 &\necho \"started $!\"", ["frob *"]),
         ("PATH=\"$HOME/.x/bin:$PATH\" frob a", ["frob *"]),
         ("curl -s -o out.json -w '%{http_code}' http://localhost:8080/a", ["curl *http://localhost:8080*"]),
@@ -169,6 +174,32 @@ def test_lines_whose_commands_have_rules_of_different_kinds_run(workspace: Works
         assert explain_command(other, workspace, "ask", rules).decision == "ask", other
     offered = asked("curl -s https://example.org/a | python3 -c 'print(1)'", workspace).programs()
     assert offered == ("network(example.org)", "bash(python3 *)")
+
+
+@each_row(
+    "command",
+    [
+        "cat > ../x <<'E'\nx\nE",
+        "cat <<'E' > ../x\nx\nE",
+        "cat > .env <<'E'\nx\nE",
+        "cat > .git/hooks/pre-commit <<'E'\nx\nE",
+        "cat ~/other > log.txt",
+        "cat .env > log.txt",
+        "env > log.txt",
+        "frob > log.txt",
+        "cat > log.txt <<E\n$(frob)\nE",
+        'cat README.md > "$X"',
+        "sh <<'E' > log.txt\nfrob\nE",
+        "echo x > x.sh && ./x.sh",
+        "rm log.txt",
+        "cp ~/x .",
+        "mv log.txt ../x",
+        "ln -s /etc/x y",
+        "curl -s https://example.org > log.txt",
+    ],
+)
+def test_rules_about_files_cover_no_program_and_no_file_elsewhere(workspace: Workspace, command: str) -> None:
+    assert asked(command, workspace, FILES).decision == "ask"
 
 
 @each_row(
