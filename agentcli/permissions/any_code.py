@@ -65,9 +65,9 @@ _PLAIN = re.compile(r"[\w./@%+,:=~-]*")
 def allowing_code(rules: Sequence[Rule], line: CommandLine, reads: Sequence[Rule] = ()) -> Rule | None:
     """Return the rule about a program with any code under which a line may run; None if there is none.
 
-    The program could do what any line does. So a line without it may run under its rule, if it reads or has rules, but
-    not outside a sandbox that contains it. A rule that a person wrote also covers a line of known words, with wrappers and redirections into the workspace.
-    `reads` are rules about reading files.
+    The program could do what any line does. So a line without it may run under its rule, if it reads or has rules. If
+    there is a sandbox, such a line stays in it. A rule that a person wrote also covers a line of known words, with
+    wrappers and redirections into the workspace. `reads` are rules about reading files.
     """
     code = next((rule for rule in rules if rule.whole or _is_about_code(rule)), None)
     written = [rule for rule in rules if rule.pattern and not rule.proposed]
