@@ -9,105 +9,17 @@ from itertools import pairwise
 from pathlib import PurePath
 
 from agentcli.agent.claim_words import Kind
-from agentcli.permissions.shell.programs.known_programs import is_interpreter
+from agentcli.permissions.shell.programs.known_programs import is_interpreter, word_set
 
-_READS = frozenset(
-    [
-        "cat",
-        "less",
-        "more",
-        "head",
-        "tail",
-        "grep",
-        "egrep",
-        "rg",
-        "ag",
-        "ls",
-        "find",
-        "fd",
-        "echo",
-        "printf",
-        "sed",
-        "awk",
-        "cut",
-        "sort",
-        "uniq",
-        "wc",
-        "cd",
-        "pwd",
-        "which",
-        "type",
-        "export",
-        "source",
-        ".",
-        "sleep",
-        "rm",
-        "cp",
-        "mv",
-        "mkdir",
-        "touch",
-        "chmod",
-        "kill",
-        "pkill",
-        "ps",
-        "gh",
-        "tee",
-        "tr",
-        "true",
-        "false",
-        ":",
-        "set",
-        "unset",
-        "tar",
-        "zip",
-        "unzip",
-        "rsync",
-        "scp",
-        "stat",
-        "du",
-        "df",
-        "file",
-        "tree",
-        "date",
-        "read",
-        "git",
-        "popd",
-        "pushd",
-        "return",
-        "exit",
-        "wait",
-        "fi",
-        "done",
-        "esac",
-        "for",
-        "case",
-    ]
-)
+_READS = word_set("""
+cat less more head tail grep egrep rg ag ls find fd echo printf sed awk cut sort uniq wc cd pwd which type export
+source . sleep rm cp mv mkdir touch chmod kill pkill ps gh tee tr true false : set unset tar zip unzip rsync scp
+stat du df file tree date read git popd pushd return exit wait fi done esac for case nl pgrep pidof basename dirname
+realpath readlink column paste fold tac rev od xxd hexdump strings uname id whoami hostname nproc printenv
+""")
 """Programs that show, copy or move files: what they print tells nothing of how code behaves."""
-_SHOWS = _READS | frozenset(
-    [
-        "[",
-        "xargs",
-        "jq",
-        "diff",
-        "curl",
-        "wget",
-        "open",
-        "kubectl",
-        "test",
-        "lsof",
-        "ssh-add",
-        "az",
-        "aws",
-        "gcloud",
-        "heroku",
-        "vercel",
-        "brew",
-        "apt",
-        "apt-get",
-        "pip",
-        "pip3",
-    ]
+_SHOWS = _READS | word_set(
+    "[ xargs jq diff curl wget open kubectl test lsof ssh-add az aws gcloud heroku vercel brew apt apt-get pip pip3"
 )
 _TEST = r"(?:unit-?)?tests?|specs?|pytest|py\.test|tox|nox|unittest|jest|vitest|mocha|ava|karma|cypress|playwright|rspec|minitest|phpunit|pest|paratest|ctest|nextest|gotestsum|bats|behave|e2e|integration|junit|prove|busted|t"
 _BUILD = r"build(?:s|x)?|compile|bundle|dist|package|assemble|install(?:Debug|Dist)|webpack|vite|tsup|rollup|esbuild|archive|\w*latex(?:mk)?|tectonic|typst|g?cc|g\+\+|clang(?:\+\+)?|rustc|javac|kotlinc|swiftc|ghc|hugo|testCompile|compile\w+|assemble\w+"
@@ -116,77 +28,15 @@ _ALL = r"checks?|verify|ci|validate|pre-?commit|preflight|quality|qa|lefthook|tu
 _KINDS: Sequence[tuple[Kind, str]] = (("tests", _TEST), ("build", _BUILD), ("lint", _LINT), ("checks", _ALL))
 EVERY: frozenset[Kind] = frozenset(("tests", "build", "lint", "checks"))
 """All kinds."""
-_COMPILES = frozenset(
-    [
-        "cargo",
-        "go",
-        "mvn",
-        "mvnw",
-        "gradle",
-        "gradlew",
-        "dotnet",
-        "swift",
-        "xcodebuild",
-        "sbt",
-        "stack",
-        "cabal",
-        "mix",
-        "zig",
-        "make",
-        "cmake",
-        "ctest",
-        "bazel",
-        "flutter",
-    ]
+_COMPILES = word_set(
+    "cargo go mvn mvnw gradle gradlew dotnet swift xcodebuild sbt stack cabal mix zig make cmake ctest bazel flutter"
 )
 """Programs whose tests compile what they test."""
-_INSTALLS = frozenset(
-    [
-        "install",
-        "add",
-        "i",
-        "ci",
-        "remove",
-        "uninstall",
-        "get",
-        "init",
-        "create",
-        "clean",
-        "login",
-        "publish",
-        "info",
-        "view",
-        "list",
-        "ls",
-        "outdated",
-        "update",
-        "upgrade",
-        "why",
-        "sync",
-        "lock",
-    ]
-)
-PACKAGE_MANAGERS = frozenset(
-    [
-        "npm",
-        "pnpm",
-        "yarn",
-        "bun",
-        "pip",
-        "pip3",
-        "uv",
-        "poetry",
-        "cargo",
-        "go",
-        "gem",
-        "bundle",
-        "composer",
-        "brew",
-        "pdm",
-        "conda",
-        "mix",
-    ]
-)
+_INSTALLS = word_set("""
+install add i ci remove uninstall get init create clean login publish info view list ls outdated update upgrade why
+sync lock
+""")
+PACKAGE_MANAGERS = word_set("npm pnpm yarn bun pip pip3 uv poetry cargo go gem bundle composer brew pdm conda mix")
 _TYPE_CHECKERS = frozenset(["cargo", "deno", "gleam"])
 """Languages' own programs whose `check` compiles, and tests nothing."""
 _CHECKS_TYPES = re.compile(r"(?:vue-)?tsc|type-?check|check-types")

@@ -87,7 +87,7 @@ _ALONE = (
     (r"(?i)\b(?:ran|runs|execute[sd])\b", _RAN_WELL),
 )
 """Successes without a subject, each behind a word without which it is none."""
-_LIST_MARKS = r"^(?:[\s>*#\-•|.)(\[\]x✅✓✔☑]|\d+[.)])*"
+LIST_MARKS = r"^(?:[\s>*#\-•|.)(\[\]x✅✓✔☑]|\d+[.)])*"
 
 
 def claims(text: str, *, named: bool = True) -> frozenset[Kind]:
@@ -170,6 +170,15 @@ def admitted(text: str) -> frozenset[Kind]:
     return frozenset(found)
 
 
+def assertions(text: str) -> Iterator[str]:
+    """Yield the clauses of a message in which no word of its languages retracts a claim."""
+    spoken = spoken_in(text)
+    for clause in _clauses(text, spoken):
+        words = re.sub(_SETTLED, "", clause := REPORTED.sub("", clause))
+        if not any(_patterns(name).open.search(words) for name in spoken):
+            yield clause
+
+
 def _clauses(text: str, spoken: Sequence[str]) -> Iterator[str]:
     reports = {name: _patterns(name).introduces for name in spoken}
     subject = "|".join(part.pattern for name in spoken for _, part in _patterns(name).subjects) or "(?!)"
@@ -194,7 +203,7 @@ def _claimed(clause: str, named: frozenset[Kind], spoken: Sequence[str]) -> Iter
     if reported := REPORTED.match(clause):
         spoken, clause = (reported[1],), clause[reported.end() :]
     clause = re.sub(_NO_FAILURES, r"\1passed", re.sub(SPAN, _pathless, clause))
-    words = re.sub(_ASIDES, "", re.sub(_LIST_MARKS, "", clause))
+    words = re.sub(_ASIDES, "", re.sub(LIST_MARKS, "", clause))
     listed = bool(re.match(r"[-*+•|]|\d+[.)]|\w+ed (?!and \w+ed(?: \w+)?\W*$)(?:\d|the|a|all|`|_|\w+ \w)", clause))
     settled = re.sub(_SETTLED, "", words)
     found = set[Kind]()
@@ -239,7 +248,7 @@ def _claimed(clause: str, named: frozenset[Kind], spoken: Sequence[str]) -> Iter
 def _is_about_all(clause: str) -> bool:
     """Return True for success without a subject, such as "Both pass.": what was named before succeeded."""
     english = _patterns("English")
-    words = re.sub(_LIST_MARKS, "", clause)
+    words = re.sub(LIST_MARKS, "", clause)
     if not english.success.search(words) or any(one.search(words) for one in (english.open, *english.later)):
         return False
     rest = re.sub(english.success, lambda success: "all" if success[0].startswith(("all", "both")) else "", words)
@@ -264,7 +273,7 @@ def _of_green(clause: str) -> frozenset[Kind]:
 
 def _of_anything(clause: str) -> frozenset[Kind]:
     """Return the kind of any run if something without a name among the subjects passed."""
-    words, english = re.sub(_LIST_MARKS, "", clause), _patterns("English")
+    words, english = re.sub(LIST_MARKS, "", clause), _patterns("English")
     if not _searched(r"(?i)pass", _PASSED, words) or english.open.search(re.sub(_SETTLED, "", words)):
         return frozenset()
     return frozenset({"verified"}) if re.search(_PASSED, _before(english.later, words)) else frozenset()
@@ -275,7 +284,7 @@ def _of_ci(clause: str) -> frozenset[Kind]:
     words = _patterns("English")
     if not _searched(_SERVER, _CI, clause) or words.open.search(re.sub(_SETTLED, "", clause)):
         return frozenset()
-    said = _before(words.later[:1], re.sub(_LIST_MARKS, "", clause))
+    said = _before(words.later[:1], re.sub(LIST_MARKS, "", clause))
     if not re.search(_CI, said):
         return frozenset()
     return frozenset({"checks" if re.search(r"\blocally\b", said) else "ci"})

@@ -123,7 +123,7 @@ def ledger(steps: Iterable[Step]) -> Ledger:
         if not step.ran:
             continue
         if not step.edited and _reports(step):
-            if _failed(step):
+            if has_failed(step):
                 failed, ended = failed or step.command, ended if _only_reads(step) else step.command
             elif _only_reads(step):
                 looked, touched = True, ""
@@ -171,7 +171,14 @@ def publishes(command: str) -> bool:
 
 def checks(command: str) -> bool:
     """Return True for a line that runs a check here, such as tests or a build."""
-    return any(kinds_of(words) and not asks_ci(words) for words, _ in _commands(_HERE.sub(r" \3", command)))
+    return any(True for _ in checks_in(command))
+
+
+def checks_in(command: str) -> Iterator[list[str]]:
+    """Yield the words of each check that a line runs here."""
+    for words, _ in _commands(_HERE.sub(r" \3", command)):
+        if kinds_of(words) and not asks_ci(words):
+            yield words
 
 
 def shows(command: str) -> bool:
@@ -191,7 +198,7 @@ def _only_reads(step: Step) -> bool:
     return bool(step.command) and step.command != PERSON and all(only_reads(words) for words, _ in _lines_of(step))
 
 
-def _failed(step: Step) -> bool:
+def has_failed(step: Step) -> bool:
     """Return True for a command that failed, also if a pipe hides it."""
     found = [words for words, _ in _lines_of(step)]
     piped = zip(found[-len(step.parts) :], step.parts, strict=False) if len(step.parts) > 1 else ()
@@ -223,7 +230,7 @@ def _removes(command: str, path: str) -> bool:
     return re.search(rf"\brm [^;&|\n]*{re.escape(PurePath(path).name)}(?![\w.-])", command) is not None
 
 
-_TEXTS = r"\.(?:md|mdx|rst|txt|adoc|svg|png|jpe?g|gif|log|csv)$|(?:^|/)(?:LICENSE|CHANGELOG|AUTHORS|CODEOWNERS)[^/]*$"
+_TEXTS = r"\.(?:md|mdx|rst|txt|adoc|svg|png|jpe?g|gif|log|csv)$|(?:^|/)docs?/(?:[^/]+/)*[^/]+\.(?:json|ya?ml|toml)$|(?:^|/)(?:LICENSE|CHANGELOG|AUTHORS|CODEOWNERS)[^/]*$"
 _TEXT = re.compile(rf"(?i){_TEXTS}|^/|[\\/](?:Temp|tmp|scratchpad)[\\/]")
 """Texts, pictures, and files outside the working folder."""
 _UNTESTED = re.compile(
@@ -237,6 +244,11 @@ _DATA = frozenset([".yaml", ".yml", ".json", ".toml"])
 
 def _matters(path: str) -> bool:
     return not _UNTESTED.search(path) and not path.startswith(("/tmp/", "/private/tmp/", "/var/folders/"))
+
+
+def changes_code(step: Step) -> bool:
+    """Return True for an edit that may change the result of a check."""
+    return bool(step.edited) and step.ran and not step.comments_only and _matters(step.edited)
 
 
 def _is_data(path: str) -> bool:
@@ -303,10 +315,13 @@ class _Part:
 
     @property
     def text(self) -> str:
-        """The command without redirections."""
-        words = list(self.words)
-        cut = next((at for at, word in enumerate(words) if set(word) <= set("<>&|")), len(words))
-        return shlex.join(words[: cut - 1] if words[cut - 1 : cut] in (["1"], ["2"]) else words[:cut])
+        return line_of(self.words)
+
+
+def line_of(words: Sequence[str]) -> str:
+    """Return a command without redirections."""
+    cut = next((at for at, word in enumerate(words) if set(word) <= set("<>&|")), len(words))
+    return shlex.join(words[: cut - 1] if list(words[cut - 1 : cut]) in (["1"], ["2"]) else words[:cut])
 
 
 _HERE = re.compile(r"(?s)<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:\n\s*\2\b|\Z)")
@@ -574,6 +589,13 @@ _FAILED = re.compile(
     r"Failures: [1-9]|Errors: [1-9]|BUILD FAILED|BUILD FAILURE|Test Suites: \d+ failed|"
     r"^(?:g?make(?:\[\d+\])?: \*\*\* |ERROR task failed|error: (?:recipe|script) \S+ (?:failed|exited)|task: Failed to run task|\s*ELIFECYCLE|npm (?:ERR!|error) Lifecycle script|error Command failed)"
 )
+
+
+def lines_of_failure(output: str) -> Iterator[str]:
+    """Yield the lines of an output that tell of a failure."""
+    return (line for line in output.splitlines() if _FAILED.search(line) or _TROUBLE.search(line))
+
+
 _MAYBE_FAILED = re.compile(r"\b[1-9]\d* errors?\b(?! (?:suppressed|ignored))|✗|✘|✖ [1-9]")
 """Signs of a failure that tests also print about what they test."""
 _CLEAN = re.compile(

@@ -13,7 +13,9 @@ from agentcli.agent.claim_words import NO_RECEIPT, Kind, Receipt
 from agentcli.agent.claims import admitted, checkers_claimed, claims, commands_claimed, counts_claimed
 from agentcli.agent.comment_edits import changes_only_comments
 from agentcli.agent.core import SessionCore
+from agentcli.agent.mentioned_checks import mentioned
 from agentcli.agent.proof import PERSON, Ledger, Proof, Step, ledger
+from agentcli.agent.reported_runs import runs
 from agentcli.core.dataclass import replace
 from agentcli.core.mcp_servers import effective
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, shell_run
@@ -36,10 +38,9 @@ _PATCHED = re.compile(r"(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$|^\*\*\* Mo
 def receipt_of(text: str, core: SessionCore) -> Receipt:
     """Return the receipt of a message at the end of a turn of this session."""
     claimed = claims(text)
-    if not claimed:
-        return NO_RECEIPT
     history = core.journal.history
-    found = judged(text, claimed, steps(history.deeds, core.traits, core.ctx.cwd))
+    deeds = history.deeds if claimed else _of_last_turn(history.deeds)
+    found = judged(text, claimed, steps(deeds, core.traits, core.ctx.cwd))
     newest = history.compaction.body if history.compaction is not None else None
     if found.verified is not False or not isinstance(newest, Compaction):
         return found
@@ -48,6 +49,17 @@ def receipt_of(text: str, core: SessionCore) -> Receipt:
     found = judged(text, claimed, later)
     failed = any(not proof.passed for kind, proof in ledger(later).proofs.items() if kind in claimed)
     return found if found.edited or failed else NO_RECEIPT
+
+
+def _of_last_turn(deeds: Sequence[Record]) -> Sequence[Record]:
+    """Return the records since the person's last words."""
+    begin = next((at for at in range(len(deeds) - 1, 0, -1) if _is_said(deeds[at])), 0)
+    return deeds[begin:]
+
+
+def _is_said(entry: Record) -> bool:
+    told = entry.body.parts if isinstance(entry.body, Message) and entry.body.role == "user" else ()
+    return any(isinstance(part, Text) and not part.synthetic for part in told)
 
 
 def steps(entries: Iterable[Record], traits: Mapping[str, Traits], cwd: Path) -> list[Step]:
@@ -146,13 +158,32 @@ def _shown_path(path: str, cwd: Path) -> str:
 
 def receipt(text: str, steps: Sequence[Step]) -> Receipt:
     """Return the receipt of a final message after these steps of its session."""
-    claimed = claims(text)
-    return judged(text, claimed, steps) if claimed else NO_RECEIPT
+    return judged(text, claims(text), steps)
 
 
 def judged(text: str, claimed: frozenset[Kind], steps: Sequence[Step]) -> Receipt:
     """Return the receipt of a message with these claims after these steps."""
     found = ledger(steps)
+    receipt = _of_claims(text, claimed, steps, found) if claimed else NO_RECEIPT
+    return receipt if receipt.verified is not None else _of_mentioned(text, steps, found)
+
+
+def _of_mentioned(text: str, steps: Sequence[Step], found: Ledger) -> Receipt:
+    """Judge a message without a claim by a check of its turn that an edit followed, or that failed."""
+    check = mentioned(text, steps, found)
+    if check is None:
+        return NO_RECEIPT
+    run = check.command[:_LONGEST]
+    if check.failed:
+        fact, ask = f"the last run ({run}) failed", "ask for a fix"
+    else:
+        fact, ask = f"{run} did not run since {found.edited} changed", "ask for a run"
+    line = f"! {fact[0].upper()}{fact[1:]}: {ask}" if check.failed else f"! {fact}: {ask}"
+    claim = f"Your message speaks of a check, but {fact}" if check.sure else ""
+    return Receipt(False if check.sure else None, line, claim, edited=found.edited)
+
+
+def _of_claims(text: str, claimed: frozenset[Kind], steps: Sequence[Step], found: Ledger) -> Receipt:
     if claimed <= {"verified", "fixed"}:
         return _of_word(claimed, found)
     known, named = admitted(text), checkers_claimed(text)
@@ -160,7 +191,7 @@ def judged(text: str, claimed: frozenset[Kind], steps: Sequence[Step]) -> Receip
     unproven = known and [
         one
         for one in commands_claimed(text)
-        if not any(_runs(one, run) for run, passed in found.runs.items() if passed is not False)
+        if not any(runs(one, run) for run, passed in found.runs.items() if passed is not False)
     ]
     shown, open_ = list[str](), list[tuple[str, str]]()
     for kind in sorted(claimed - {"verified", "fixed"}):
@@ -189,12 +220,6 @@ def judged(text: str, claimed: frozenset[Kind], steps: Sequence[Step]) -> Receip
         claim = "".join((f"Your message {said[0].lower()}{said[1:]}.", *more)).removesuffix(".")
         return Receipt(False, f"! {said}: {ask}", claim, edited=found.edited)
     return Receipt(True, " · ".join(dict.fromkeys(shown)))
-
-
-def _runs(claimed: str, ran: str) -> bool:
-    """Return True if a command has all words of the one that a message names, in their order."""
-    words = iter(ran.split())
-    return all(word in words for word in claimed.split())
 
 
 def _unproven(named: Iterable[str], found: Ledger, known: frozenset[Kind]) -> Sequence[str]:

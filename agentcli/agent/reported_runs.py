@@ -75,6 +75,12 @@ def runs_in(clause: str) -> frozenset[Kind]:
     return frozenset(kind for span in spans if _COMMAND.match(span) for kind in _kinds(span))
 
 
+def runs(named: str, ran: str) -> bool:
+    """Return True if a command that ran has all words of the one that a message names, in their order."""
+    words = iter(ran.split())
+    return all(word in words for word in named.split())
+
+
 def _kinds(command: str) -> Iterator[Kind]:
     for part in re.split(r"&&|\|\||[;|\n]", command):
         try:

@@ -188,6 +188,9 @@ RED = Step("pytest -q", 1, "1 failed, 13 passed in 0.1s")
         ("Build, lint and the smoke test all pass.", [EDIT, Step("make build lint", 0), Step("sh smoke.sh", 0, "FAIL: it stops"), Step("sh smoke.sh", 0, "PASS: it stops")], True, "Build: passed, after the last edit · Lint: passed, after the last edit · Tests: passed, after the last edit"),
         ("检查通过。", [EDIT, Step("python cart.py", 0)], True, ""),
         ("测试通过。", [EDIT, Step("python cart.py", 0)], True, ""),
+        ("Verified.", [EDIT, Step("nl -ba src/cart.py", 0)], False, "! Says that it was verified; nothing ran since src/cart.py changed: ask for proof"),
+        ("The build passes.", [EDIT, Step("nl -ba build/Dockerfile", 0)], False, "! Says it builds; nothing showed it since src/cart.py changed: ask for a run"),
+        ("All tests pass.", [EDIT, GREEN, Step(edited="docs/plan.json")], True, "Tests: 14 passed, after the last edit"),
         ("Fixed.", [DOCS], None, ""),
         ("I changed the cart.", [EDIT], None, ""),
     ],
@@ -197,6 +200,41 @@ def test_a_claim_is_held_against_what_ran_after_the_last_edit(
 ) -> None:
     found = receipt(text, steps)
     assert (found.verified, found.line) == (verified, line)
+
+
+LINT = Step("npm run lint", 0, "83 files checked")
+PAGE = Step(edited="src/cart.ts")
+
+
+@each_row(
+    ("text", "steps", "verified", "line"),
+    [
+        ("`npm run lint` 로 확인을 끝냈습니다.", [LINT, PAGE], False, "! npm run lint did not run since src/cart.ts changed: ask for a run"),
+        ("Chạy `npm run lint` xong.", [LINT, PAGE], False, "! npm run lint did not run since src/cart.ts changed: ask for a run"),
+        ("Chạy `npm run lint` xong.", [LINT, PAGE, Step("python cart.py", 0)], False, "! npm run lint did not run since src/cart.ts changed: ask for a run"),
+        ("Kiểm tra 83 tệp.", [LINT, PAGE], False, "! npm run lint did not run since src/cart.ts changed: ask for a run"),
+        ("Lint | 5 s", [LINT, PAGE], False, "! npm run lint did not run since src/cart.ts changed: ask for a run"),
+        ("Running fine under pytest.", [GREEN, EDIT], False, "! pytest -q did not run since src/cart.py changed: ask for a run"),
+        ("Running fine under pytest.", [EDIT, RED], False, "! The last run (pytest -q) failed: ask for a fix"),
+        ("Chạy `npm run lint` xong.", [PAGE, Step("npm run lint 2>&1 | tail -1", 0, "", (2, 0))], False, "! The last run (npm run lint) failed: ask for a fix"),
+        ("Chạy `npm run lint` xong.", [PAGE, LINT], None, ""),
+        ("Chạy `npm run lint` xong.", [LINT, DOCS], None, ""),
+        ("Chạy `npm run lint` xong.", [PAGE, LINT, Step("person", None, "Xong?"), Step("npm run lint", 1)], None, ""),
+        ("`npm run lint` was not run again.", [LINT, PAGE, Step("python cart.py", 0)], None, ""),
+        ("Running under pytest: 127.", [EDIT, Step("pytest -q", 127)], None, ""),
+        ("`pytest -q`: `NameError: name 'discount' comes later`.", [EDIT, Step("pytest -q", 1, "NameError: name 'discount' is not defined")], None, ""),
+        ("`pytest -q` 12 s.", [EDIT, Step("pytest -q", 1, "NameError: name 'discount' is not defined")], False, "! The last run (pytest -q) failed: ask for a fix"),
+        ("`utils.go` is new.", [EDIT, Step("go test ./...", 1)], None, ""),
+        ("Done.", [RED, EDIT], None, "! pytest -q did not run since src/cart.py changed: ask for a run"),
+        ("Done.", [EDIT, RED], None, ""),
+        ("Done.", [EDIT], None, ""),
+    ],
+)  # fmt: skip
+def test_a_check_that_a_message_names_is_no_older_than_the_last_edit(
+    text: str, steps: Sequence[Step], verified: bool | None, line: str
+) -> None:
+    found = receipt(text, steps)
+    assert (found.verified, found.line, bool(found.claim)) == (verified, line, verified is False)
 
 
 @each_row(
@@ -336,6 +374,12 @@ def test_a_person_sees_one_line_and_the_model_is_not_reminded(tmp_path: Path) ->
     (tmp_path / "cart.py").unlink()
     end, told, reminders = ending(tmp_path, say("", WRITE), say("", RUN), WRONG, attended=True)
     assert (end.verified, told, reminders) == (True, ["Tests: 14 passed, after the last edit"], [])
+
+
+def test_done_after_an_edit_costs_no_request_though_the_last_test_is_older(tmp_path: Path) -> None:
+    failing = say("", call("bash", command="sh tests.sh && false"))
+    end, told, reminders = ending(tmp_path, failing, say("", WRITE), say("Done."))
+    assert (end.ending, end.verified, told, reminders) == ("done", None, [], [])
 
 
 def test_of_a_message_as_long_as_a_book_the_end_is_read(tmp_path: Path) -> None:
