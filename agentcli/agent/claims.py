@@ -36,14 +36,12 @@ _OTHERS = r"\([^()]*\b(?:pre-?existing|existing|unrelated|already|known|before)\
 """What was wrong before, in parentheses."""
 _THEN = r"(?:(?:also|already|now|all|both|still|re-?ran|came back|is|are|were|have|fully) )*"
 _ONE_CHECK = rf"(?i)\bcheck {_THEN}(?:pass(?:ed|es)?|clean|green)\b(?!{OBJECT})|(?<!to )\bpass(?:ed|es)? (?:the |its |all )?(?:[\w-]+ )?checks?\b"
-_COMMAND = r"`[a-z./][^`\n ]* [^`\n]*` (?:(?:has|have|also|now|both|all|still) )*(?:passed|succeeded|exit(?:s|ed)(?: with)? 0)\b"
 _MENDED = r"\b(?:previously |formerly )?failing (?:[\w`-]+ ){0,2}(?:tests?|specs?|suites?|cases?|jobs?|checks?)\b(?= (?:\w+ ){0,2}(?:pass|succeed|green))|\b(?:previously|formerly|old) failing\b"
 """Tests that failed before."""
 _VERIFIED = r"(?i)(?:I(?:['’]ve| have)? )?(?:also )?(?:verified|validated|(?:smoke-)?tested)(?: (?:in|on|at|with|against|by|via|that|locally|live|both|end)\b|:)"
 """A verification whose object follows: a denial in it is a part of what was verified."""
 _OBJECT_FAILURES = r"\b(?:for|on|against|about) (?:(?!(?:the|these|those|some|known)\b)[\w/-]+ ){1,7}(?:failures?|errors?)\b(?! (?:in|remain\w*|is|are)\b)"
 """Failures about which a run asks, behind a preposition."""
-_NO_WARNINGS = r"(?i)\b(?:no|zero|0) (?:(?:new|more|other|remaining|lint\w*|compiler|type) )*warnings\b"
 _SETTLED = rf"(?i){_NOTHING_FAILED}|{_OTHERS}|\b{NO_ERRORS}\b|\b(?:\d+|no|zero) (?:\w+ )?(?:skipped|ignored|deselected)\b|\bno (?:[\w-]+ ){{0,5}}remain(?:s|ing)?\b|{_MENDED}|{_OBJECT_FAILURES}"
 """What retracts nothing, though it speaks of failures."""
 _CHECKS = rf"(?i)\b(?:all|every|both) (?:[\w-]+ ){{0,3}}(?:checks?|gates?)\b|^(?:checks|gates)\b|\b(?:pre-?(?:commit|push)|git|commit) hooks?\b|\b(?:checks|gates)(?= {_THEN}(?:pass(?:ed)?|clean|green)\b)"
@@ -81,9 +79,7 @@ _SERVER = r"CI|GitHub|PR|(?i:pipeline|workflow|job|checks|pull request)"
 _PASSED = r"(?i)\b(?:both|all|each)(?: (?!the\b)[\w`/.-]+){0,4} pass(?:es|ed)?(?=\W*$|[.,;:!)—]|\s\()|(?<![\w`/.-])(?!(?:two|three|few|more|is|are|was|were|be|been|being|of|the|these|all)\b)[\w`)/.-]+ (?:passes|passed)(?=[^\w`]*(?:$|[.!;:]))"
 """Success of something without a name among the subjects."""
 _ALONE = (
-    (r"(?i)warnings", _NO_WARNINGS),
     (r"(?i)check", _ONE_CHECK),
-    ("`", _COMMAND),
     (r"(?i)\b(?:ran|runs|execute[sd])\b", _RAN_WELL),
 )
 """Successes without a subject, each behind a word without which it is none."""

@@ -80,7 +80,6 @@ from tests.tables import each_row
         ("Black, isort and flake8 passed.", {"lint"}),
         ("commitlint clean, nothing else changed.", {"lint"}),
         ("Static analysis is clean.", {"lint"}),
-        ("Zero remaining warnings in my files.", {"verified"}),
         ("Ran:\n- `pnpm lint`\n- `pnpm test`", {"lint", "tests"}),
         ("The agent builds successfully.", {"build"}),
         ("The agent reports that all tests pass.", set()),
