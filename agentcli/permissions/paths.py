@@ -414,8 +414,16 @@ def _readings(text: str, workspace: Workspace, cwd: Path) -> list[str]:
         home = str(workspace.home)
         expanded = text.replace("${HOME}", home).replace("$HOME", home)
         at_home = expanded == "~" or expanded.startswith("~/")
-        forms.add(home + expanded[1:] if at_home else os.path.expanduser(expanded))
+        forms.add(home + expanded[1:] if at_home else os.path.expanduser(with_shell_folder(expanded, cwd)))
     return list(dict.fromkeys([spelled(cwd, text), *(os.path.join(cwd, form) for form in forms)]))
+
+
+def with_shell_folder(word: str, cwd: Path) -> str:
+    """Return a word with the folder that `~+` means. For `~-` and `~2`, which may mean any folder, it begins with `/`."""
+    first, _, rest = word.partition("/")
+    if first == "~+":
+        return f"{cwd}/{rest}"
+    return f"/{rest}" if first == "~-" or (first[:1] == "~" and first[1:].lstrip("+-").isdigit()) else word
 
 
 def _judge(path: str, workspace: Workspace, write: bool) -> PathVerdict:

@@ -166,6 +166,9 @@ def test_the_shell_cannot_name_a_secret_by_a_wildcard(workspace: Workspace) -> N
         "$HOME/x",
         "/",
         "~root/x",
+        "~+/../x",
+        "~-/x",
+        "~2/x",
     ],
 )
 def test_what_lies_outside_asks(workspace: Workspace, path: str) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agentcli.permissions.git_config import work_tree_of
-from agentcli.permissions.paths import Workspace
+from agentcli.permissions.paths import Workspace, with_shell_folder
 from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.syntax.parse import UNKNOWN
 from agentcli.permissions.shell.syntax.values import BELOW, MOST, NUMBER, NUMBERED, Values
@@ -99,10 +99,8 @@ def placed(word: str, folder: Path, workspace: Workspace) -> Path:
     """
     if word == "~" or word.startswith("~/"):
         word = str(workspace.home) + word[1:]
-    elif word.startswith("~+"):
-        word = str(folder) + word[2:]
     elif word.startswith("~"):
-        word = os.path.expanduser(word)
+        word = os.path.expanduser(with_shell_folder(word, folder))
     return Path(os.path.normpath(folder / word))
 
 
