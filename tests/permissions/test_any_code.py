@@ -44,6 +44,7 @@ def asked(command: str, workspace: Workspace, rules: Sequence[str] = ()) -> Deci
         ("node -e 1 && make test", ["node *", "make test *"]),
         ("cd src && python3 - <<'E'\nx\nE", ["python3 *"]),
         ("python3 -c x &", ["python3 *"]),
+        ("cat ~+/README.md; readonly D=src\ncd $D 2>/dev/null && cat pkg/a.py && cat pkg/b.py; python3 -c 1", ["python3 *"]),
     ],
 )  # fmt: skip
 def test_a_program_with_any_code_is_offered_and_covers_lines_of_every_form(
@@ -135,6 +136,23 @@ def test_a_program_with_any_code_is_offered_and_covers_lines_of_every_form(
         "cat < /etc/passwd; python3 -c x",
         "F=/etc/passwd; cat < $F; python3 -c x",
         "cd inward && cat config",
+        *(
+            f'x=.e{way}cat "${{x}}nv"; python3 -c 1'
+            for way in (
+                "; [ -f no.py ] && x=READ; ",
+                "; export x=READ < no.py; ",
+                "; { x=READ; } < no.py; ",
+                "; local x=READ; ",
+                "\nreadonly x\nx=READ\n",
+                "\ndeclare -r x\nread -r x <<< READ\n",
+            )
+        ),
+        "cd src/no && true; cat ../../x; python3 -c 1",
+        "cat ~+/../x; python3 -c 1",
+        "mkdir ~+/../x; python3 -c 1",
+        "touch ~-/x; python3 -c 1",
+        "python3 -c 1 > ~1/x",
+        "cd ~2; cat x; python3 -c 1",
         "ls\rrm x",
         "",
     ],

@@ -50,6 +50,7 @@ from agentcli.permissions.shell.programs.readers import (
 )
 from agentcli.permissions.shell.syntax.file_names import meanings
 from agentcli.permissions.shell.syntax.parse import Command, Part, parse
+from agentcli.system import probe
 from agentcli.system.programs import lies_in, located, path_outside, untrusted
 
 CHANGES, RUNS_CODE = VAGUE = ("may change files", "can run any code")
@@ -103,13 +104,19 @@ class Reader:
         """
         found: list[tuple[Reading, tuple[Path, ...]]] = []
         folders: tuple[Path, ...] = (self._workspace.cwd,)
+        left: tuple[Path, ...] = ()
+        """Folders in which the shell stays if a `cd` before `&&` fails."""
         for number, command in enumerate(commands):
+            if left and command.joint not in ("&&", "|"):
+                folders, left = tuple(dict.fromkeys((*folders, *left))), ()
             xargs = command.words[0] == "xargs" and command.bare and not (command.loop or command.globs)
             reading = self._fed(commands, number, folders) if xargs else self.of(command, folders)
             found.append((reading, folders))
             if command.words[0] == "cd" and (not reading.why or reading.outside):
                 following = commands[number + 1].joint if number + 1 < len(commands) else ""
-                folders = _after_cd(command, folders, sure=following == "&&", piped=command.joint == "|")
+                moved = _after_cd(command, folders, sure=following == "&&", piped=command.joint == "|")
+                left = (*left, *folders) if not all(map(probe.is_dir, moved)) else left
+                folders = moved
         return found
 
     def _read_only(self, command: Command, folders: tuple[Path, ...]) -> Reading:

@@ -43,6 +43,7 @@ from agentcli.permissions.shell.syntax.state import (
     with_unknown_variables,
 )
 from agentcli.permissions.shell.syntax.values import EXPANDED, MOST, NUMBER, QUOTED, UNSET, Values, merged, word_values
+from agentcli.system import probe
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -70,8 +71,11 @@ def surely_run(text: str, workspace: Workspace) -> list[Run] | None:
 
 
 def end_of(text: str, workspace: Workspace) -> tuple[tuple[Path, ...], int, bool] | None:
-    """Return the folders where a line may end, its moves, and True if it begins with one; or None."""
-    follower = _Follower(workspace)
+    """Return the folders where a line may end, its moves, and True if it begins with one; or None.
+
+    All commands joined by `&&` count as successful.
+    """
+    follower = _Follower(workspace, succeeds=True)
     if (state := _followed(text, workspace, follower)) is None:
         return None
     moves = [bool(run.words) and run.words[0] in MOVES for run in follower.runs]
@@ -113,19 +117,28 @@ class _Redirections:
 class _Follower:
     """Walker of syntax trees that collects runs. A state is a value: each step returns the state after a branch or subshell."""
 
-    def __init__(self, workspace: Workspace, steps: Iterator[int] | None = None, *, sure: bool = False) -> None:
-        """With `sure`, no value is a guess, and a part after `&&` may be skipped, too."""
+    def __init__(
+        self, workspace: Workspace, steps: Iterator[int] | None = None, *, sure: bool = False, succeeds: bool = False
+    ) -> None:
+        """With `sure`, no value is a guess. With `succeeds`, no part after `&&` is skipped."""
         self.workspace = workspace
-        self.sure = sure
+        self.sure, self._succeeds = sure, succeeds
         self.runs: list[Run] = []
         self._seen: set[int] = set()
         """Numbers of the nodes of the text whose children were followed."""
         self._steps = itertools.count() if steps is None else steps
+        self._fixed = set[str]()
+        """Variables that may be read-only: an assignment may fail."""
+        self._converted = set[str]()
+        """Variables with an attribute by which an assigned value changes, such as `declare -u`."""
 
     def text(self, text: str, state: State, depth: int) -> State:
         if not depth:
             raise TooMuchError
         root = syntax_tree(text)
+        for node in below(root):
+            if node.type == "declaration_command":
+                self._declare(node)
         around, self._seen = self._seen, set()
         after = self.node(root, state, depth)
         self._others(root, either(state, after), depth)
@@ -156,11 +169,13 @@ class _Follower:
             case "pipeline":
                 return self._pipeline(node, state, depth)
             case "redirected_statement":
-                return self._redirected(node, state, depth)
+                return self._redirected(node, state, depth)[1]
             case "variable_assignment":
                 return self._assigned(node, state, depth)
             case "declaration_command":
                 after = self._children(node, state, depth)
+                if node.children[0].type == "local" and not _in_function(node):
+                    after = either(state, after)  # it fails there
                 if _REFERS.search(source_of(node)):
                     after = _with_references(after, node)
                 return with_unknown_variables(after) if any(map(_names_variables, node.named_children)) else after
@@ -177,8 +192,10 @@ class _Follower:
                 return self._rounds(lambda before: self._branches(node, before, depth), state)
             case "c_style_for_statement":
                 return self._rounds(lambda before: self._children(node, before, depth), state)
-            case "list" if self.sure or any(child.type == "||" for child in node.children):
+            case "list" if self.sure or not _chained(node):
                 return self._branches(node, state, depth)
+            case "list":
+                return self._chain(node, state, depth)[1]
             case "word" | "comment" | "heredoc_body":
                 return state
             case _:
@@ -201,6 +218,21 @@ class _Follower:
                 after = self.node(child, after, depth)
         return after
 
+    def _chain(self, node: Node, state: State, depth: int) -> tuple[State, State]:
+        """Follow commands joined by `&&`. Return the state if all succeed, and that if any of them may fail."""
+        parts = () if self.sure else _chained(node)
+        if not parts:
+            if node.type == "redirected_statement":
+                after, ended = self._redirected(node, state, depth)
+            else:
+                after = ended = self.node(node, state, depth)
+            stays = after.folders != state.folders and not all(map(probe.is_dir, after.folders))
+            return after, either(state, after) if stays else ended
+        self._seen.add(node.id)
+        succeeded, failed = self._chain(parts[0], state, depth)
+        last, ended = self._chain(parts[1], succeeded, depth)
+        return last, last if self._succeeds else either(failed, ended)
+
     def _pipeline(self, node: Node, state: State, depth: int) -> State:
         first, *others = node.named_children
         alone = _last_of_list(first)
@@ -220,7 +252,7 @@ class _Follower:
         """Follow the commands of a list before its last one, which run in the shell itself."""
         body = node.child_by_field_name("body")
         assert body is not None
-        after = self.node(body.children[0], state, depth)
+        after = self._chain(body.children[0], state, depth)[0]
         return either(state, after) if body.children[1].type == "||" else after
 
     def _listed(self, node: Node, state: State, before: int) -> Values | None:
@@ -235,8 +267,11 @@ class _Follower:
             names += found
         return tuple(dict.fromkeys(names))[:MOST] if node.type == "command" or names else None
 
-    def _redirected(self, node: Node, state: State, depth: int, alone: Node | None = None) -> State:
-        """Follow a statement with redirections, or only its part `alone`."""
+    def _redirected(self, node: Node, state: State, depth: int, alone: Node | None = None) -> tuple[State, State]:
+        """Follow a statement with redirections, or only its part `alone`.
+
+        Return the state if it succeeds, and that if the shell may fail to open a file.
+        """
         body = alone or node.child_by_field_name("body")
         found = self._redirections(node, state, depth)
         inner = replace(state, fed=found.fed)
@@ -258,7 +293,10 @@ class _Follower:
             self.node(other, inner, depth)
             if any(name in SHELLS for name in _names(other)):
                 self.text(found.script, state, depth - 1)
-        return replace(after, fed=state.fed)
+        opened = not found.reads and all(map(_OPENED.fullmatch, found.writes))
+        after = replace(after, fed=state.fed)
+        whole = body is not None and body.type != "list"  # of a list only the last command has redirections
+        return after, either(state, after) if whole and not opened else after
 
     def _redirections(self, node: Node, state: State, depth: int) -> _Redirections:
         found = _Redirections(fed=state.fed)
@@ -323,7 +361,22 @@ class _Follower:
         values = self._values(value, state, depth) if value is not None else ("",)
         self._prompt({source_of(name): values[0]}, state, depth)
         adds = any(child.type == "+=" for child in node.children)
-        return bound(state, source_of(name), (UNKNOWN,) if adds else values)
+        return self._bound(state, source_of(name), (UNKNOWN,) if adds else values)
+
+    def _bound(self, state: State, name: str, values: Values) -> State:
+        """Return the state after an assignment, which may fail or change the value."""
+        after = bound(state, name, (UNKNOWN,) if name in self._converted else values)
+        return either(state, after) if name in self._fixed else after
+
+    def _declare(self, node: Node) -> None:
+        """Note the attributes of variables that a declaration sets."""
+        options = "".join(source_of(child) for child in node.named_children if child.type == "word")
+        given = [child.child_by_field_name("name") or child for child in node.named_children]
+        names = {source_of(child) for child in given if child.type == "variable_name"}
+        if node.children[0].type == "readonly" or "r" in options:
+            self._fixed |= names
+        if not {"i", "l", "u", "c"}.isdisjoint(options):
+            self._converted |= names
 
     def _prompt(self, own: Mapping[str, str], state: State, depth: int) -> None:
         """Follow the commands in the prompt of `set -x`, which the shell expands before each command."""
@@ -485,6 +538,7 @@ class _Follower:
                 if name != "read" and (found := _CALLING.fullmatch(option)):
                     self.text(found[1] or value, state, depth - 1)
             after = after_read(replace(state, fed=None) if self.sure else state, words[1:])
+            after = either(state, after) if not self._fixed.isdisjoint(words) else after
             for value in after.variables["PS4"] if "PS4" in words else ():
                 self._prompt({"PS4": value}, state, depth)
             return after
@@ -548,6 +602,8 @@ def _named_in(text: str) -> Iterator[str]:
 _WILD = re.compile(r"[*?\[]")
 _GLOB = re.compile(r"[\w./*?-]+")
 """A pattern that a shell and this program read alike."""
+_OPENED = re.compile(r"/dev/(?:null|stdout|stderr)|&?[\d-]+")
+"""Target of a redirection that can always be opened."""
 _HIDDEN = re.compile(r"(?:\A|/)\.[^/]*[*?]")
 """A pattern that means the parent folder, too, in older shells."""
 _UNDIVIDED = re.compile(r"[\w./@%+,:={}-]*")
@@ -569,6 +625,20 @@ def _with_references(state: State, node: Node) -> State:
         for each in (name, value) if name is not None and value is not None else ():
             state = bound(state, source_of(each), (UNKNOWN,))
     return state
+
+
+def _in_function(node: Node) -> bool:
+    """Return True for a node in the definition of a function."""
+    above = node.parent
+    while above is not None and above.type != "function_definition":
+        above = above.parent
+    return above is not None
+
+
+def _chained(node: Node) -> Sequence[Node]:
+    """Return the two commands that `&&` joins; empty for any other node."""
+    parts = [child for child in node.children if child.type != "comment"] if node.type == "list" else []
+    return (parts[0], parts[2]) if len(parts) == 3 and parts[1].type == "&&" else ()
 
 
 def _starts_words(names: Values) -> bool:

@@ -44,6 +44,9 @@ def test_what_is_another_command_is_not_asked_about(workspace: Workspace) -> Non
     "command",
     [
         "w=push; git $w",
+        "w=push; test -f no.py && w=status; git $w",
+        "w=push; export w=status < no.py; git $w",
+        "readonly w=push\nw=status\ngit $w",
         "g=git; $g push origin",
         "p() { git push; }; p",
         'g() { git "$@"; }; g push',
