@@ -285,13 +285,27 @@ def test_rules_decide_about_the_host_of_ssh(workspace: Workspace) -> None:
     assert decided(command, workspace, ALLOWED + parse_rules(deny=["bash(ssh *)"])).decision == "deny"
 
 
-def test_a_workspace_chooses_no_program_that_runs_outside(workspace: Workspace) -> None:
-    program = workspace.cwd / "bin/ssh"
-    program.parent.mkdir()
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
-    inside = replace(workspace, path=f"{program.parent}:/usr/bin")
-    assert decided("ssh box.example.org uptime", inside).decision == "ask"
+@each_row(
+    "command",
+    [
+        "ssh box.example.org uptime",
+        *("gh pr view 1", "gh pr view 1 | head -3", "cd src && gh pr checks 1", "timeout 9 gh api repos/a/b"),
+        *('for n in 1 2; do gh pr checks "$n"; done', "gh pr view 1 > out.txt"),
+    ],
+)
+def test_a_workspace_chooses_no_program_that_runs_outside(command: str, workspace: Workspace) -> None:
+    rules = ALLOWED + proposed_rules(["network(github.com)"])
+    settings(workspace, "https://github.com/a/b.git")
+    programs = workspace.cwd / "bin"
+    programs.mkdir(exist_ok=True)
+    for name in ("ssh", "gh"):
+        (programs / name).write_text("#!/bin/sh\n")
+        (programs / name).chmod(0o755)
+    assert decided(command, workspace, rules).decision == "allow"
+    inside = replace(workspace, path=f"{programs}:/usr/bin")
+    for here in (inside, replace(inside, **BARE)):
+        assert decided(command, here, rules).decision == "ask"
+        assert asked(command, here, rules).decision == "ask"
 
 
 @each_row(
