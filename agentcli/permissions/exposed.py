@@ -455,11 +455,25 @@ def has_secret_settings(folders: Iterable[Path]) -> bool:
 def without_credentials(text: str, folders: Iterable[Path]) -> str:
     """Return an output without the credentials in the settings of these folders' repositories and their submodules."""
     places = {place for folder in folders for place in repository(folder)[1:]}
-    files = {file for place in places for git in (place, *place.glob("modules/*")) for file in secret_settings(git)}
+    files = {file for place in places for git in _with_modules(place) for file in secret_settings(git)}
     for file in sorted(files):
         with suppress(OSError):
             text = without_git_credentials(text, Path(file).read_text(encoding="utf-8", errors="replace"))
     return text
+
+
+def _with_modules(git_folder: Path) -> Iterator[Path]:
+    """Yield the folder of a repository and those of its submodules, whose names may have slashes."""
+    yield git_folder
+    waiting = [git_folder / "modules"]
+    for folder in waiting:
+        for inner in folder.glob("*/"):
+            if inner.is_symlink():
+                continue
+            if probe.is_file(inner / "HEAD"):
+                yield from _with_modules(inner)
+            else:
+                waiting.append(inner)
 
 
 def _mounts() -> tuple[Path, ...]:
