@@ -43,6 +43,14 @@ MODE_WORDS: Mapping[Mode, str] = {
     ),
 }
 """Reminders for the model when the mode changes."""
+BOXED_WORDS: Mapping[Mode, str] = {
+    "ask": "Edits, and commands that the sandbox can't hold, are put to the user from now on before they run.",
+    "auto-edit": (
+        "Edits inside the workspace, and commands that the sandbox can hold, run without asking from now on; other "
+        "commands are still put to the user."
+    ),
+}
+"""The same with a rule that lets every command run in the sandbox."""
 
 
 _KIND = len("Today is ")
@@ -394,13 +402,20 @@ class Reminders:
         self._servers = False
 
     def due(
-        self, mode: Mode, today: date, unattended: str = "", facts: Sequence[str] = (), servers: str = ""
+        self,
+        mode: Mode,
+        today: date,
+        unattended: str = "",
+        facts: Sequence[str] = (),
+        servers: str = "",
+        boxed: bool = False,
     ) -> Sequence[Part]:
         """Return the reminders to send with the next prompt.
 
         The date and these `facts` are repeated if the view no longer has them. Facts are changed instruction files, new
         skills or interrupted subagents. `unattended` is the reminder of a run without a person. It is given once. The
-        list of `servers` is given once while the view has it: changes are reported as they happen.
+        list of `servers` is given once while the view has it: changes are reported as they happen. `boxed` is true if
+        commands that the sandbox can hold run unasked.
         """
         due: list[Part] = []
         for fact in (f"Today is {today.isoformat()}.", *facts):
@@ -412,7 +427,8 @@ class Reminders:
         self._servers = True
         if mode != self._announced:
             # Without a person the line about calls that nobody can allow covers everything, except what a plan is.
-            due += [reminder(MODE_WORDS[mode])] if not unattended or mode == "plan" else []
+            words = {**MODE_WORDS, **(BOXED_WORDS if boxed else {})}[mode]
+            due += [reminder(words)] if not unattended or mode == "plan" else []
             self._announced = mode
         if unattended and unattended != self._unattended:
             due.append(reminder(unattended))

@@ -373,13 +373,14 @@ class AgentSession:
     def _remind(self, facts: Sequence[str]) -> None:
         """Add the reminders that are due to the next prompt."""
         unattended = _unattended(self._setup, for_model, self.core.approval.mode)
-        if self.core.approval.in_one_sandbox and self._setup.workspace.tmp is not None:
+        workspace, boxed = self._setup.workspace, self.core.approval.in_one_sandbox
+        if boxed and workspace.tmp is not None:
             facts = (*facts, PRIVATE)
-        if added := self._setup.workspace.added():
+        if added := workspace.added():
             facts = (*facts, f"Also in the workspace: {', '.join(map(str, added))}")
         listings = "\n".join(filter(None, [part.listing() for part in self.parts.all]))
         self.conversation.pending += self.conversation.reminders.due(
-            self.core.approval.mode, self._setup.today(), unattended, facts, listings
+            self.core.approval.mode, self._setup.today(), unattended, facts, listings, boxed and workspace.sandboxed
         )
         if undone := self.undo_stack.news():
             self.conversation.pending += (reminder(undone),)

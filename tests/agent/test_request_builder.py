@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -13,8 +14,10 @@ from agentcli.agent.session import AgentSession
 from agentcli.agent.setup import INSTRUCTIONS, StandingInstructions
 from agentcli.core.message import Message, Text
 from agentcli.core.record import Compaction
+from agentcli.permissions.rules import parse_rules
 from agentcli.providers.scripted.model import say as reply
 from tests.agent.open_session import open_session
+from tests.tables import each_row
 
 
 def say(session: AgentSession, text: str) -> list[str]:
@@ -57,3 +60,22 @@ def test_changed_instructions_are_told_to_a_session_that_began_with_others(tmp_p
     reminders = say(session, "one")
     assert any("Use tabs." in text for text in reminders)
     assert say(session, "two") == []
+
+
+@each_row(
+    ("rules", "sandboxed", "told"),
+    [
+        ((), True, "commands are still put to the user."),
+        (("sandbox(*)",), True, "and commands that the sandbox can hold, run without asking from now on"),
+        (("sandbox(*)",), False, "commands are still put to the user."),
+        (("sandbox(make *)",), True, "commands are still put to the user."),
+    ],
+)
+def test_mode_auto_edit_is_told_with_what_a_rule_lets_run_in_the_sandbox(
+    rules: Sequence[str], sandboxed: bool, told: str, tmp_path: Path
+) -> None:
+    session = open_session(tmp_path, lambda _: reply("ok"), mode="auto-edit", rules=parse_rules(rules))
+    workspace = replace(session._setup.workspace, sandboxed=sandboxed)
+    session._setup = replace(session._setup, workspace=workspace)
+    [line] = [text for text in say(session, "one") if text.startswith("Edits")]
+    assert told in line
