@@ -626,6 +626,20 @@ def test_each_part_of_a_last_pipe_has_its_exit(
     assert outcome.metadata["exit_code"] == (parts[-1] if parts else 0)
 
 
+@each_row(
+    ("command", "output"),
+    [
+        ("(exit 7) | head -3", "[no output; the parts of the pipe ended with 7, 0]"),
+        ("(exit 127) | cat | cat", "[no output; the parts of the pipe ended with 127, 0, 0]"),
+        ("grep x /dev/null | head", "(no output)"),
+        ("(exit 141) | true", "(no output)"),
+        ("(exit 7) | echo on", "on\n"),
+    ],
+)
+def test_a_failure_that_a_pipe_without_output_hides_is_told(command: str, output: str, call: Call) -> None:
+    assert call("bash", command=command).output == output
+
+
 def test_the_parts_of_a_pipe_have_their_exits_in_a_folder_below_too(call: Call, ctx: Bench) -> None:
     (ctx.cwd / "sub").mkdir()
     ctx.scope = CallScope(folder=ctx.cwd / "sub")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agentcli.core.message import exit_in_pipe
+from agentcli.core.message import PIPE_CLOSED, exit_in_pipe
 from agentcli.core.text.words import plural
 from agentcli.core.tool import (
     CommandSandbox,
@@ -214,6 +214,15 @@ def notes_on(text: str, ended: Ended, seconds: float, limits: ToolLimits) -> lis
     if ended.exit_code != 0 and _wanted_terminal(text):
         notes.append("[it seems to want a terminal or input, and there is none: use options such as -y or --batch]")
     return notes
+
+
+def hidden_in_pipe(exits: Sequence[int]) -> list[str]:
+    """Return the note on a part that failed in a pipe that succeeded and printed nothing.
+
+    Code 1 is no failure: searches and comparisons end with it.
+    """
+    hidden = any(code not in (0, 1, PIPE_CLOSED) for code in exits)
+    return [f"[no output; the parts of the pipe ended with {', '.join(map(str, exits))}]"] if hidden else []
 
 
 def _wanted_terminal(output: str) -> bool:

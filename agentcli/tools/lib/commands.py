@@ -33,6 +33,7 @@ from agentcli.tools.lib.command_notes import (
     REFUSED,
     blocked_by_sandbox,
     credentials_missing,
+    hidden_in_pipe,
     hidden_unless_named,
     in_environment,
     is_held,
@@ -259,7 +260,10 @@ def _in_background(ctx: ToolContext, call_id: str, command: str, prepared: Comma
 def _outcome(capture: OutputBuffer, ended: Ended, seconds: float, limits: ToolLimits) -> ToolOutput:
     text = capture.text()
     exits, _, jobs = ended.told.partition(";")
+    parts = _parts(exits)
     notes = notes_on(text, replace(ended, left=max(ended.left, len(jobs.split()))), seconds, limits)
+    if not text and parts and ended.exit_code == 0:
+        notes += hidden_in_pipe(parts["parts"])
     status: Status = "interrupted" if ended.why == "interrupted" else "success" if ended.exit_code == 0 else "error"
     if ended.why in ("timeout", "idle"):
         status = "error"
@@ -273,7 +277,7 @@ def _outcome(capture: OutputBuffer, ended: Ended, seconds: float, limits: ToolLi
             "exit_code": ended.exit_code,
             "seconds": round(ended.seconds, 3),
             "bytes": capture.size,
-            **_parts(exits),
+            **parts,
         },
     )
 
