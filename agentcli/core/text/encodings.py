@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections import Counter
+from collections.abc import Sequence
 
 from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import ToolError
@@ -29,6 +30,11 @@ _SNIFFED = 8_000
 
 _FEW_ZEROS = 2
 """Zero bytes that prove nothing: a binary file may begin like rare letters of UTF-16."""
+
+
+_SHORT = 12
+"""Bytes below which a line beside binary data says nothing."""
+_BINARY = b"[binary data left out]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +60,21 @@ def decode(data: bytes) -> tuple[str, Encoding] | None:
 def readable(data: bytes) -> str:
     """Return the text of a file or a program's output for display.
 
-    It has no byte order mark, and U+FFFD for bytes that are not text.
+    It has no byte order mark, and U+FFFD for bytes that are not text. Lines of binary data are left out, which it says.
 
     Output may mix encodings: lines in UTF-8 stay, and the others have their most likely common encoding.
     """
-    if not data.startswith(_MARKS) and b"\0" not in data[:_SNIFFED]:
+    if not data.startswith(_MARKS) and b"\0" not in data:
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError:
             pass
     encoding = _encoding(data)
-    if encoding is None:
-        return data.decode("utf-8", "replace")
-    if encoding.bom or encoding.name.startswith("utf-16"):
+    if encoding is not None and (encoding.bom or encoding.name.startswith("utf-16")):
         return replace_surrogates(data[len(encoding.bom) :].decode(encoding.name, "replace"))
     lines = data.split(b"\n")
+    if encoding is None or b"\0" in data:
+        lines = _without_binary(lines)
     foreign = b"\n".join(line for line in lines if not _is_utf8(line))
     other = _encoding(foreign) or Encoding(errors="replace")
     name = "utf-8" if other.errors != "strict" else other.name
@@ -143,6 +149,23 @@ def _encoding(data: bytes) -> Encoding | None:
 def _mostly_controls(data: bytes) -> bool:
     head = data[:_SNIFFED]
     return sum(head.count(byte) for byte in (*range(1, 8), *range(14, 27), *range(28, 32))) > len(head) / 20
+
+
+def _without_binary(lines: Sequence[bytes]) -> list[bytes]:
+    """Return lines with a remark for those of binary data, and for short lines beside them that say nothing."""
+    noise = [False, *map(_is_noise, lines), False]
+    for place, line in enumerate(lines, 1):
+        around = (noise[place - 1], noise[place + 1])
+        noise[place] |= len(line) < _SHORT and (all(around) or (any(around) and not _is_utf8(line)))
+    kept = zip(lines, noise[1:], noise, strict=False)
+    return [_BINARY if binary else line for line, binary, before in kept if not (binary and before)]
+
+
+def _is_noise(line: bytes) -> bool:
+    """Return True for a line of binary data. Text that is separated by zero bytes, such as names of files, is none."""
+    unknown = line.decode("utf-8", "replace").count("\ufffd")
+    zeros = b"\0\0\0" in line or line.count(0) > len(line) / 2
+    return zeros or _mostly_controls(line) or unknown > len(line) / 5
 
 
 def _is_utf8(line: bytes) -> bool:

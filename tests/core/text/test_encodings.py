@@ -50,3 +50,21 @@ def test_binary_files_are_no_text(data: bytes) -> None:
 def test_a_text_without_letters_of_its_own_is_utf_8() -> None:
     assert decode(b"") == ("", Encoding())
     assert decode(b"plain\n") == ("plain\n", Encoding())
+
+
+@each_row(
+    ("data", "text"),
+    [
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\n\xff\xd8\xe9\n", "[binary data left out]\n"),
+        (b"before\n" + bytes(range(256)) * 8 + b"\nafter\n", "before\n[binary data left out]\nafter\n"),
+        (b"a line of text\n" * 900 + b"x\0\0\0\xff\xfe\xfd\n", "a line of text\n" * 900 + "[binary data left out]\n"),
+        (
+            "eine größere Übersicht\n".encode("latin-1") + b"\0\0\0\0\n",
+            "eine größere Übersicht\n[binary data left out]\n",
+        ),
+        (b"a.py\0b/c.py\0", "a.py\0b/c.py\0"),
+        (b"PATH=/bin\0\0HOME=/root\0", "PATH=/bin\0\0HOME=/root\0"),
+    ],
+)
+def test_binary_data_in_an_output_is_left_out_and_its_text_stays(data: bytes, text: str) -> None:
+    assert readable(data) == text
