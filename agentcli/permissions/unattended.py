@@ -15,7 +15,8 @@ OTHER_PARTS = "Nothing of this command ran: run its other parts by themselves."
 
 PRIVATE = (
     "/tmp is private to your commands and lasts as long as this session; on localhost they reach the servers that they started, and "
-    "no others."
+    "no others. Outside the workspace, what they write into the home folder is gone when they end: install into the workspace, such "
+    "as .venv, or /tmp."
 )
 """Text for the model about what its sandboxed commands share."""
 

@@ -53,6 +53,15 @@ def test_a_script_sees_a_file_of_the_home_folder_only_if_a_rule_shows_it(program
     assert [NOTES in output for output in outputs] == [True] * 2, outputs
 
 
+def test_what_a_command_installs_into_the_home_folder_is_gone_and_the_model_is_told(program: Program) -> None:
+    script = "from pathlib import Path; file = Path.home() / '.tool'; print(file.exists()); file.touch(); print(file.exists())"
+    (program.work / "setup.py").write_text(script)
+    ran = auto(program, "python3 setup.py", "python3 setup.py")
+    assert [result["output"] for result in ran.of("tool_result")] == ["False\nTrue\n"] * 2
+    told = json.dumps(program.records())
+    assert "what they write into the home folder is gone when they end" in told
+
+
 def test_what_a_command_made_of_protected_files_is_set_aside_before_the_next_one(program: Program) -> None:
     (program.work / "setup.py").write_text("import os; os.makedirs('.vscode'); open('.vscode/tasks.json', 'w')")
     ran = auto(program, "python3 setup.py", "ls -a")
