@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import stat
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import field, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from agentcli.agent.ports import Prompt
@@ -15,8 +18,10 @@ from agentcli.core.event import Event, Noticed, Recorded, TurnEnded, Warned
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, Part, Text, ToolCall, ToolResult
 from agentcli.core.record import Body, Trigger
+from agentcli.core.sanitise import safe_line
 from agentcli.core.tasks import start_task, until_interrupted, watch_task
 from agentcli.tools.jobs import Jobs
+from agentcli.tools.seen_files import SeenFiles
 
 Answer = Literal["", "allow", "ask", "deny"]
 Source = Literal["startup", "resume", "clear", "compact", "fork"]
@@ -186,6 +191,50 @@ def with_hook_output(result: ToolResult, outcome: Outcome) -> ToolResult:
     if not added:
         return result
     return replace(result, output=f"{result.output}\n{wrap('post-tool-use-hook', added)}".lstrip("\n"))
+
+
+_CHANGES, _FILE = 20, 1_000_000
+"""Most lines that a hook changed which are shown, and most bytes of a file that is compared."""
+
+
+def contents(paths: Sequence[Path]) -> Mapping[Path, bytes]:
+    """Return the content of each regular file that is not too large to compare."""
+    found: dict[Path, bytes] = {}
+    for path in paths:
+        try:
+            with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+                data = file.read(_FILE + 1) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
+        except OSError:
+            continue
+        if data is not None and len(data) <= _FILE:
+            found[path] = data
+    return found
+
+
+def with_changes_of_hooks(result: ToolResult, before: Mapping[Path, bytes], files: SeenFiles, cwd: Path) -> ToolResult:
+    """Add what hooks, such as formatters, have changed in the files of an edit since `before`.
+
+    The model then knows the content of a file that it knew, if all changes are shown.
+    """
+    from agentcli.core.text.encodings import readable
+    from agentcli.tools.lib.diff import lines_changed, unified
+
+    notes, seen = list[str](), dict[str, str]()
+    for path, data in contents([*before]).items():
+        diff = unified(readable(before[path]), readable(data), os.path.relpath(path, cwd))
+        if not diff.text:
+            continue
+        name = f"A hook has changed {safe_line(os.path.relpath(path, cwd))} since"
+        if diff.additions + diff.deletions > _CHANGES:
+            notes.append(f"[{name}: {lines_changed(diff)}. Read these again before you edit them]")
+            continue
+        notes.append(f"[{name}:]\n{diff.text[diff.text.index('@@') :].rstrip()}")
+        if files.knowledge(path, before[path]) == "current":
+            seen[str(path)] = files.remember(path, data)
+    if not notes:
+        return result
+    known = {"seen": {**result.metadata.get("seen", {}), **seen}} if seen else {}
+    return replace(result, output="\n".join([result.output, *notes]), metadata={**result.metadata, **known})
 
 
 def _replaced(output: object) -> str | None:

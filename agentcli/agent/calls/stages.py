@@ -19,7 +19,7 @@ from agentcli.agent.approval import ApprovalGate, AskHooks
 from agentcli.agent.buffers import UnsavedBuffers
 from agentcli.agent.calls.call import Call, PrintedEvents, Run, Stage, with_notes
 from agentcli.agent.checkpointing import Checkpointer
-from agentcli.agent.hooks import Hooks, Outcome, with_hook_output
+from agentcli.agent.hooks import Hooks, Outcome, contents, with_changes_of_hooks, with_hook_output
 from agentcli.agent.instructions import NestedInstructions
 from agentcli.agent.ports import ApprovalRequest, FoundTools
 from agentcli.agent.repeats import RepeatGuard
@@ -35,6 +35,7 @@ from agentcli.core.tool import UNKNOWN, CommandSandbox, Tool, ToolOutput, Traits
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import NETWORK
 from agentcli.permissions.unattended import NOBODY
+from agentcli.tools.seen_files import SeenFiles
 
 if TYPE_CHECKING:
     from agentcli.permissions.decide import Decision
@@ -469,8 +470,9 @@ class HookStage(Stage):
     Their messages for the person go to `printed`, and so does a hook's request to end the turn.
     """
 
-    def __init__(self, hooks: Hooks, printed: PrintedEvents, attended: bool) -> None:
+    def __init__(self, hooks: Hooks, printed: PrintedEvents, attended: bool, files: SeenFiles, cwd: Path) -> None:
         self._hooks, self._printed, self._attended = hooks, printed, attended
+        self._files, self._cwd = files, cwd
 
     async def judge(self, call: Call) -> Call:
         judged = await self._hooks.pre_tool(call.call)
@@ -487,12 +489,14 @@ class HookStage(Stage):
             result = call.result
             if result is None or result.status == "interrupted":
                 return call
+            edited = contents(call.paths) if call.its_tool.traits.edits_files else {}
             try:
                 outcome = await self._hooks.post_tool(call.call, result)
             except asyncio.CancelledError:
                 return call  # an interrupt ends the hooks and leaves the result unchanged
             self._report(outcome)
-            return replace(call, result=with_hook_output(result, outcome))
+            result = with_hook_output(result, outcome)
+            return replace(call, result=with_changes_of_hooks(result, edited, self._files, self._cwd))
 
         return ran
 

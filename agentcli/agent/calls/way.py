@@ -50,7 +50,7 @@ def way_of_calls(
     finish = Finish(core.record, repeats, prepare)
     hooks = None
     if core.hooks.judges_calls:
-        hooks = HookStage(core.hooks, core.printed, setup.person.attended)
+        hooks = HookStage(core.hooks, core.printed, setup.person.attended, core.seen, setup.workspace.cwd)
     stages = [
         prepare,
         RepeatStage(repeats, journal),

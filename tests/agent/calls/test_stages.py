@@ -133,7 +133,9 @@ def stage_of(folder: Path, event: str, said: Any) -> tuple[HookStage, Any]:
     """The stage with one hook that prints this JSON, and the session's printed events."""
     (folder / "said.json").write_text(json.dumps(said))
     core = open_session(folder, [], hooks=[Hook(event, "cat said.json", folder=folder)]).core
-    return HookStage(core.hooks, core.printed, attended=True), core.printed
+    return HookStage(
+        core.hooks, core.printed, attended=True, files=core.seen, cwd=core.setup.workspace.cwd
+    ), core.printed
 
 
 def before(**said: Any) -> dict[str, Any]:
@@ -180,7 +182,7 @@ def test_a_hook_after_a_call_adds_to_its_result(tmp_path: Path) -> None:
 def test_no_hook_runs_after_a_call_that_was_interrupted(tmp_path: Path) -> None:
     events = ("PostToolUse", "PostToolUseFailure")
     core = open_session(tmp_path, [], hooks=[Hook(event, "touch ran", folder=tmp_path) for event in events]).core
-    stage = HookStage(core.hooks, core.printed, attended=True)
+    stage = HookStage(core.hooks, core.printed, attended=True, files=core.seen, cwd=core.setup.workspace.cwd)
     call = a_call("bash", command="ls")
 
     async def interrupted(call: Call) -> Call:

@@ -28,6 +28,7 @@ from agentcli.permissions.rules import parse_rules
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.sessions.in_memory import MemorySession
 from agentcli.sessions.store import Store
+from agentcli.tools.seen_files import SeenFiles
 from tests.agent.open_session import Person, ended, messages, open_session, results, say_to
 from tests.tables import each_row
 
@@ -154,6 +155,38 @@ def test_an_output_may_be_replaced_and_the_original_stays_in_the_record(tmp_path
     )
     (result,) = results(session)
     assert (result.output, result.metadata["hook_replaced"].strip()) == ("hidden", "one")
+
+
+FORMATTER = hook("PostToolUse", """sed -i "s/'/\\"/g" a.py""", matcher="Edit|Write")
+
+
+def test_what_a_formatter_changes_after_an_edit_is_told_and_known(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text('one = "1"\n')
+    edit = call("edit", file_path="a.py", old_string="one", new_string="two = '2'\none")
+    again = call("write", file_path="a.py", content='three = "3"\n')
+    calls = (call("read", file_path="a.py"), edit, again)
+    session = open_session(
+        tmp_path, replying(*(say("", one) for one in calls), say("done")), mode="yolo", hooks=[FORMATTER]
+    )
+    say_to(session, "go")
+    _, edited, written = results(session)
+    told = '\n[A hook has changed a.py since:]\n@@ -1,2 +1,2 @@\n-two = \'2\'\n+two = "2"\n one = "1"'
+    assert edited.output.endswith(told)
+    assert written.output == "Replaced a.py (1 line)."
+    resumed = SeenFiles()
+    resumed.add(edited)
+    assert resumed.knowledge(tmp_path / "a.py", b'two = "2"\none = "1"\n') == "current"
+
+
+def test_many_lines_that_a_formatter_changes_are_named_and_must_be_read(tmp_path: Path) -> None:
+    written = call("write", file_path="a.py", content="x = '1'\n" * 30)
+    session = open_session(
+        tmp_path, replying(say("", written), say("", written), say("done")), mode="yolo", hooks=[FORMATTER]
+    )
+    say_to(session, "go")
+    made, refused = results(session)
+    assert made.output.endswith("\n[A hook has changed a.py since: lines 1-30. Read these again before you edit them]")
+    assert refused.output.startswith("a.py has changed since you read it.")
 
 
 def test_a_blocked_prompt_is_not_recorded(tmp_path: Path) -> None:

@@ -233,7 +233,7 @@ class SessionServers(SessionPart, LanguageServers):
         core = self._core
         [tool] = tools(["apply_patch"])
         call = beginning(ToolCall(call_id, tool.name, {"input": text}), tool)
-        hooks = HookStage(core.hooks, core.printed, core.setup.person.attended)
+        hooks = HookStage(core.hooks, core.printed, core.setup.person.attended, core.seen, core.setup.workspace.cwd)
         call = await core.approval.decide(await hooks.judge(call), (), hooks.request)
         if call.result is not None:
             return ToolOutput(call.why_refused, status="denied")
