@@ -155,7 +155,7 @@ CUT = (
 )
 FULL = (
     "Your reply reached the end of the context window: what was unfinished, a tool call included, is lost. "
-    "The conversation was summarised to make room for it. Go on from there."
+    "The conversation was shortened to make room for it. Go on from there."
 )
 """Reminder after a compaction that made room."""
 WINDOW_CUT = "Your reply reached the end of the context window: what was unfinished, a tool call included, is lost. Go on in smaller pieces."

@@ -20,6 +20,10 @@ GO_ON = (
     "The conversation up to here was summarised to make room. Go on with the task from where the summary leaves off: "
     "do not repeat what is done, and do not ask whether to continue."
 )
+GO_ON_SHORTENED = (
+    "Large parts of the conversation up to here were shortened to make room. Go on with the task: "
+    "do not repeat what is done, and do not ask whether to continue."
+)
 WHAT_WAS_DONE = "What did we do so far?"
 HIDDEN = Thinking("")
 """Part in place of a thought that the provider leaves out."""
@@ -216,7 +220,8 @@ class Lens:
             yield self.go_on(record, body)
 
     def go_on(self, record: Record, body: Compaction) -> ViewMessage:
-        block = Block(Text(GO_ON, True, "reminder"), record.seq, 0, "reminder", record.time, compactable=False)
+        text = GO_ON_SHORTENED if body.replaced and body.covers == (0, 0) else GO_ON
+        block = Block(Text(text, True, "reminder"), record.seq, 0, "reminder", record.time, compactable=False)
         return ViewMessage("user", (block,), record.seq, body.carry.turn)
 
     def message(self, record: Record) -> ViewMessage:

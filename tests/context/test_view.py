@@ -17,7 +17,7 @@ from agentcli.context.pruning.plan import TokenLayout, candidates
 from agentcli.context.settings import ContextSettings, PruneSettings
 from agentcli.context.tokens.calibration import calibrate
 from agentcli.context.tokens.counter import TokenCounter
-from agentcli.context.view import ACKNOWLEDGED, GO_ON, Lens, View, grown, replaced_key, view
+from agentcli.context.view import ACKNOWLEDGED, GO_ON, GO_ON_SHORTENED, Lens, View, grown, replaced_key, view
 from agentcli.context.window import Window, limits_of
 from agentcli.core.history import History, NeedsReplay, evolve, fold
 from agentcli.core.message import File, Image, Text, ToolCall, ToolResult
@@ -124,6 +124,13 @@ def test_a_long_turn_split_between_two_steps_still_alternates() -> None:
     assert texts(kept)[2] == ["user", GO_ON]
     asked_for = view(made(*TALK, compaction(7)))
     assert [line[0] for line in texts(asked_for)] == ["user", "assistant", "user"]
+
+
+def test_a_model_is_told_of_no_summary_if_parts_were_only_cut() -> None:
+    cut = Compaction("auto", "compressed", "auto", replaced={"c": "C …"}, continues=True)
+    seen = texts(view(made(*TALK, cut, reply("next", turn=2))))
+    assert [line for line in seen if GO_ON in line or GO_ON_SHORTENED in line] == [["user", "C …", GO_ON_SHORTENED]]
+    assert "summar" not in GO_ON_SHORTENED
 
 
 def test_when_nothing_is_kept_the_model_is_told_to_go_on_at_once() -> None:

@@ -254,5 +254,5 @@ def test_a_full_window_is_compacted_and_the_turn_goes_on(tmp_path: Path) -> None
     assert (last.ending, last.text) == ("done", "All done.")
     assert session.history.compaction is not None
     assert any(
-        "was summarised to make room for it" in text for entry in session.history.entries for text in texts(entry.body)
+        "was shortened to make room for it" in text for entry in session.history.entries for text in texts(entry.body)
     )
