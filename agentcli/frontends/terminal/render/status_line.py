@@ -47,7 +47,7 @@ class StatusLine:
             jobs=glance.jobs,
             sandbox=safe_line(glance.sandbox),
             session=safe_line(now.name or now.title or self.session.journal.id)[:40],
-            branch=safe_line(branch(self.session.cwd)),
+            branch=safe_line(branch(self.session.core.folder.now)),
             extra=" · ".join(filter(None, (part.status for part in self.session.parts.all))),
             folder=safe_line(glance.folder),
         )
