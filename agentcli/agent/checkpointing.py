@@ -6,7 +6,9 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime
 from itertools import takewhile
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,7 +18,9 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import Message, ToolCall
 from agentcli.core.on_demand import OnDemand
 from agentcli.core.record import Body, Checkpoint, Record, Undo
+from agentcli.core.sanitise import safe_line
 from agentcli.core.tool import Tool
+from agentcli.system.branch import branch_after_moves
 from agentcli.system.resolve import spelled
 
 if TYPE_CHECKING:
@@ -62,7 +66,7 @@ class Checkpointer:
         """Folders that an undo said it did not look into."""
         self._warned_before = False
         """True once `_warned` contains what earlier processes of the session warned of."""
-        self._cwd, self._inside = cwd, f"{os.path.realpath(cwd)}/"
+        self.cwd, self._inside = cwd, f"{os.path.realpath(cwd)}/"
         self._alone = asyncio.Lock()  # subagents work side by side, and share this
         self._changes = make_changes(self._waiting.append)
         if interrupted := self._changes.now:
@@ -151,7 +155,7 @@ class Checkpointer:
     def _around(self, tool: Tool, paths: Sequence[Path], call: ToolCall) -> AbstractContextManager[None] | None:
         match tool.traits.effect:
             case "write":
-                files = [*paths] or [Path(spelled(self._cwd, tool.traits.subject.text(call.input)))]
+                files = [*paths] or [Path(spelled(self.cwd, tool.traits.subject.text(call.input)))]
                 made = [folder for file in files for folder in _missing_folders(file)]
                 return self._changes().edits(dict.fromkeys([*files, *made]), [call.call_id])
             case "run":
@@ -181,7 +185,7 @@ class Checkpointer:
         for path, why in unseen.items():
             folders = [str(folder) for folder in Path(path).parents if f"{folder}/".startswith(self._inside)]
             if self._warned.isdisjoint([path, *folders[:-1]]):
-                inside = [] if is_ignored(self._cwd) else folders[-2::-1]
+                inside = [] if is_ignored(self.cwd) else folders[-2::-1]
                 ignored = next((folder for folder in inside if is_ignored(Path(folder))), "")
                 new[ignored or path] = f"is ignored by git, and {path[len(ignored) + 1 :]} {why}" if ignored else why
                 self._warned.add(ignored or path)
@@ -241,7 +245,7 @@ class UndoStack:
         self._checkpointer = checkpointer
 
     def news(self) -> str:
-        """Return, for the model, which files an undo or redo has changed since the newest message; empty for none."""
+        """Return, for the model, what undo, redo and rewind did since the newest message; empty for nothing."""
         if self._checkpointer is None:
             return ""
         messages = (entry.seq for entry in reversed(self._journal.history.entries) if isinstance(entry.body, Message))
@@ -250,7 +254,22 @@ class UndoStack:
         restores = [
             one for one in later if isinstance(one.body, Checkpoint) and one.body.data.get("cause") == "restore"
         ]
-        return self._checkpointer.restored(restores, newest) if restores else ""
+        restored = self._checkpointer.restored(restores, newest) if restores else ""
+        return "\n".join(filter(None, [restored, self._moves_of_git(newest)]))
+
+    def _moves_of_git(self, newest: int) -> str:
+        """Return, for the model, that commits stayed when the conversation was rewound after record `newest`."""
+        undos = takewhile(lambda record: record.seq > newest, self._journal.records_of("undo", newest_first=True))
+        rewound = [one.body.seq for one in undos if isinstance(one.body, Undo) and one.body.target == "rewind"]
+        now = self._commits_stayed(rewound[0] + 1) if rewound else ""
+        return f"The user rewound the conversation to here. {now}" if now else ""
+
+    def _commits_stayed(self, seq: int) -> str:
+        """Return that commits and branches made since the prompt `seq` stay; empty if HEAD has not moved."""
+        record = self._journal.record(seq)
+        since = datetime.fromisoformat(record.time).timestamp() if record is not None else inf
+        now = branch_after_moves(self._checkpointer.cwd, since) if self._checkpointer is not None else ""
+        return f"Commits and branches made since then stay: git is on {safe_line(now)}." if now else ""
 
     def undo(self) -> Sequence[Event]:
         """Restore the files as they were before the newest change. Raises InputError if there is none."""
@@ -281,7 +300,8 @@ class UndoStack:
 
     def rewind_files(self, seq: int) -> Sequence[Event]:
         """Restore files as they were before the prompt with this seq. Raises InputError if none was changed since."""
-        return self._need_checkpointer().rewind(seq)
+        events, stayed = self._need_checkpointer().rewind(seq), self._commits_stayed(seq)
+        return [*events, Noticed(stayed)] if stayed else events
 
     def _need_checkpointer(self) -> Checkpointer:
         if self._checkpointer is None:

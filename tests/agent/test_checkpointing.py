@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -445,3 +446,31 @@ def test_what_a_rewind_restores_is_not_told_because_its_request_is_gone(tmp_path
     assert not any(
         "with /undo" in part.text for message in messages(session) for part in message.parts if isinstance(part, Text)
     )
+
+
+@pytest.mark.parametrize("commits", [True, False])
+def test_a_rewind_says_to_the_model_and_the_person_that_commits_stay(tmp_path: Path, commits: bool) -> None:
+    commit = "git checkout -q -b topic && git add -A && git -c user.name=a -c user.email=a@b commit -qm x"
+    script = [
+        say("Hello."),
+        say("", call("write", file_path="a.txt", content="1\n")),
+        say("", call("bash", command=commit if commits else "git status")),
+        say("Done."),
+        say("Again."),
+        say("More."),
+    ]
+    work, session = desk_on_disk(tmp_path, script)
+    subprocess.run(["git", "init", "-q", "-b", "main"], cwd=work, check=True)
+    say_to(session, "hello")
+    say_to(session, "write it")
+    prompt = [entry.seq for entry in session.history.entries if getattr(entry.body, "is_prompt", False)][-1]
+    stayed = "Commits and branches made since then stay: git is on topic."
+    notices = [event.message for event in session.undo_stack.rewind_files(prompt) if isinstance(event, Noticed)]
+    assert (stayed in notices) == commits
+    session.undo_stack.rewind(prompt)
+    say_to(session, "again")
+    say_to(session, "more")
+    told = [
+        part.text for one in messages(session) for part in one.parts if isinstance(part, Text) and stayed in part.text
+    ]
+    assert len(told) == commits
