@@ -248,11 +248,14 @@ def loaded_tools(results: Iterable[ToolResult]) -> tuple[ToolSchema, ...]:
 def effective(call: ToolCall) -> ToolCall:
     """Return the server tool's call that a gate call means; return any other call unchanged.
 
-    Decisions, rules and displays use this call. The record keeps the call that the model sent.
+    A server may stand beside the tool's own name, as in other programs. Decisions, rules and displays use this call. The
+    record keeps the call that the model sent.
     """
     if call.name != CALL:
         return call
-    tool, arguments = call.input.get("tool"), call.input.get("arguments", {})
+    tool, server, arguments = (call.input.get(name) for name in ("tool", "server", "arguments"))
+    if isinstance(tool, str) and isinstance(server, str) and server and not tool.startswith(PREFIX):
+        tool = f"{PREFIX}{server}__{tool}"
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments or "{}")
