@@ -52,7 +52,7 @@ _SECONDS = 10.0
 _PROXIES = ("https_proxy", "http_proxy", "all_proxy")
 DECLINED = "the user does not allow"
 LATE = "the user allowed it after the command had ended; run the command again"
-NOBODY = "nobody can allow it; a run is given --allow 'network({host})'"
+NOBODY = "nobody can allow it now; the next run can be started with --allow 'network({host})'"
 
 
 class NetworkGate:

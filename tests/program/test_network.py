@@ -187,9 +187,11 @@ def test_an_allowed_host_out_of_reach_may_be_reached_outside_only_through_a_prox
 def test_without_a_person_an_unknown_host_is_refused_with_the_way_to_allow_it(tmp_path: Path) -> None:
     made = gate(tmp_path, Asked())
     assert said(made, "npm install", "b.example") == [
-        "HTTP/1.1 403 agentcli: b.example: nobody can allow it; a run is given --allow 'network(b.example)'"
+        "HTTP/1.1 403 agentcli: b.example: nobody can allow it now; the next run can be started with --allow 'network(b.example)'"
     ]
-    assert made.refusals() == {"b.example: nobody can allow it; a run is given --allow 'network(b.example)'": True}
+    assert made.refusals() == {
+        "b.example: nobody can allow it now; the next run can be started with --allow 'network(b.example)'": True
+    }
 
 
 def test_denied_hosts_are_reported_once_each_but_for_those_that_the_person_refused(tmp_path: Path) -> None:
