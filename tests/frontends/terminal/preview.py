@@ -114,6 +114,7 @@ class ScriptedSession:
         self.parts = SimpleNamespace(instructions=SimpleNamespace(now=files), nested_files=(), all=())
         self.servers: Sequence[Any] = ()
         self.builder = SimpleNamespace(effort="")
+        self.folder = SimpleNamespace(now=self.cwd)
         self.hooked = SimpleNamespace(source="clear")
         self.warmer = SimpleNamespace(wait=lambda: None, expires=lambda: None, record=lambda: None)
         self.approve, self.ask_user = approve, ask_user
