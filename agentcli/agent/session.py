@@ -41,6 +41,10 @@ if TYPE_CHECKING:
     from agentcli.agent.warming import Warmer
 
 
+_STOPPED = "The user interrupted the turn before this message."
+"""Text for the model if nothing else shows it."""
+
+
 class AgentSession:
     """An open session. A turn and a compaction can be interrupted.
 
@@ -78,6 +82,8 @@ class AgentSession:
         self.report = SessionReport(self.conversation, core)
         self.warmer: Warmer | None = None
         """Keeps the cache warm between turns; a front end for a person sets it."""
+        self._stopped = False
+        """True if the person interrupted the newest turn, and no result of a call tells the model so."""
         self._titles: TitleWriter | None = None
         self._model_warnings: set[str] = set()
         self._comparison: RunComparison | None = None
@@ -123,6 +129,7 @@ class AgentSession:
         following: Prompt | None = prompt
         while following is not None:
             ended = await self._answer(following, interrupt, emit)
+            self._stopped = ended.ending == "interrupted" and not self._ends_with_refused_call()
             spending.end()
             for part in self.parts.all:
                 await emit_all(await part.ended(ended), emit)
@@ -382,8 +389,13 @@ class AgentSession:
         self.conversation.pending += self.conversation.reminders.due(
             self.core.approval.mode, self._setup.today(), unattended, facts, listings, boxed and workspace.sandboxed
         )
-        if undone := self.undo_stack.news():
-            self.conversation.pending += (reminder(undone),)
+        for news in (_STOPPED * self._stopped, self.undo_stack.news()):
+            self.conversation.pending += (reminder(news),) if news else ()
+        self._stopped = False
+
+    def _ends_with_refused_call(self) -> bool:
+        last = self.history.entries[-1].body if self.history.entries else None
+        return isinstance(last, ToolResult) and last.status in ("interrupted", "denied")
 
 
 def _child(features: Sequence[MakePart], journal: Journal, setup: SessionSetup, model: Model, mode: Mode) -> Child:

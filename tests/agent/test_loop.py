@@ -18,6 +18,8 @@ from agentcli.core.record import Failure, Todo, TodoItem
 from agentcli.providers.scripted.model import Fault, Reply, call, say
 from tests.agent.open_session import Person, ended, messages, open_session, results, say_to
 
+STOPPED = "The user interrupted the turn before this message."
+
 
 def test_a_turn_goes_on_until_the_model_asks_for_no_more_tools(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("hello\n")
@@ -162,6 +164,28 @@ def test_an_interrupt_keeps_what_came_and_the_next_turn_works(tmp_path: Path) ->
     assert messages(session)[-1].stop == "interrupted"
     assert messages(session)[-1].text.startswith("word word")
     assert ended(say_to(session, "hello?")).text == "Yes?"
+    assert STOPPED in str(messages(session)[-2].parts)
+    say_to(session, "again")
+    assert STOPPED not in str(messages(session)[-2].parts)
+
+
+def test_the_model_is_told_of_an_interrupt_before_its_reply_began(tmp_path: Path) -> None:
+    session = open_session(tmp_path, [say("Yes?")])
+    interrupt = asyncio.Event()
+    interrupt.set()
+
+    async def turn() -> None:
+        async for _ in session.turn(Prompt("first"), interrupt):
+            pass
+
+    asyncio.run(turn())
+    say_to(session, "second")
+    assert [
+        ("first" in str(one.parts), STOPPED in str(one.parts)) for one in messages(session) if one.role == "user"
+    ] == [
+        (True, False),
+        (False, True),
+    ]
 
 
 def test_whoever_interrupts_at_a_question_has_not_said_no(tmp_path: Path) -> None:
@@ -199,6 +223,8 @@ def test_an_interrupt_while_a_command_runs_kills_it_and_answers_its_call(tmp_pat
     assert asyncio.run(interrupted()) < 10
     assert [result.status for result in results(session)] == ["interrupted", "interrupted"]
     assert not (tmp_path / "never").exists()
+    say_to(session, "go on")
+    assert STOPPED not in str(messages(session)), "the results of its calls tell it"
 
 
 def test_a_limit_ends_the_turn_before_the_request_that_would_break_it(tmp_path: Path) -> None:
