@@ -60,8 +60,7 @@ class Repl:
                 return
             self._queue(text)
             if command:
-                name = text.split()[0]
-                self._console.notice(f"{name} will run after this turn. Esc stops the turn, ↑ cancels {name}.")
+                self._console.notice(_waits(text))
             return
         self._begin(self._through(text))
 
@@ -110,6 +109,8 @@ class Repl:
             return None
         *rest, last = self._console.waiting
         self._console.requeue(rest)
+        if last.text.strip():
+            self._console.withdraw(_waits(last.text))
         return last.text
 
     def send_queue(self) -> None:
@@ -230,3 +231,9 @@ class Repl:
             console.screen.print(Note("warn", "interrupted" if ran.interrupted else f"exit code {ran.code}"))
         if shared:
             console.before_prompt.append(user_shell.as_text(ran))
+
+
+def _waits(command: str) -> str:
+    """Return the notice about a command that waits for the end of the turn."""
+    name = command.split()[0]
+    return f"{name} will run after this turn. Esc stops the turn, ↑ cancels {name}."

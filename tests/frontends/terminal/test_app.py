@@ -716,6 +716,15 @@ def test_that_a_command_waits_is_told_until_it_runs(tmp_path: Path) -> None:
         t.gone("will run after this turn")
 
 
+def test_that_a_command_waits_is_told_no_longer_once_it_is_taken_back(tmp_path: Path) -> None:
+    with preview(tmp_path) as t:
+        t.send("slow\r", until="Waiting for something")
+        t.send("/pin\r", until="/pin will run after this turn")
+        t.send("\x1b[A", until="> /pin")
+        t.gone("will run after this turn")
+        assert "Esc to interrupt" in "\n".join(t.screen())
+
+
 def test_a_shell_that_is_not_there_is_told_and_the_program_goes_on(tmp_path: Path) -> None:
     with preview(tmp_path, SHELL="/no/such/shell") as t:
         t.send("!ls\r", until="Set SHELL to an installed shell")
