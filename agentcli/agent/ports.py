@@ -246,7 +246,9 @@ class StatusFacts:
     early: int = 0
     """Tokens in the window from which it is compacted if that pays; 0 for never."""
     compacts: int = 0
-    """Tokens in the window from which it is always compacted; 0 for never."""
+    """Tokens in the window from which it is compacted before a prompt is answered; 0 for never."""
+    compacts_in_turn: int = 0
+    """Tokens in the window from which it is also compacted between two steps of a turn; 0 for never."""
     folder: str = ""
     """The folder in which commands start; empty for the session's own."""
 

@@ -14,7 +14,13 @@ from agentcli.agent.core import SessionCore
 from agentcli.agent.ports import StatusFacts, WindowUsage
 from agentcli.agent.spending import Budget, Spent
 from agentcli.context.cache_health import CacheHealth, explain_miss, health_of
-from agentcli.context.policies import compacts_early_from, compacts_from, policy_of, prunes_from
+from agentcli.context.policies import (
+    compacts_early_from,
+    compacts_from,
+    compacts_in_turn_from,
+    policy_of,
+    prunes_from,
+)
 from agentcli.core.event import Retrying
 from agentcli.core.journal import Journal
 from agentcli.core.message import Message, ToolResult, Usage
@@ -145,6 +151,7 @@ class SessionReport:
             prunes=prunes_from(window),
             early=compacts_early_from(window),
             compacts=compacts_from(window),
+            compacts_in_turn=compacts_in_turn_from(window),
             hit_rate=health.hit_rate if health.requests else None,
             budget=max((budget.used(spent) for budget, spent in state), default=None),
             jobs=len(self._jobs.running()),

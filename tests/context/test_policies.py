@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from agentcli.context.policies import POLICIES, plan, policy_named
+from agentcli.context.policies import POLICIES, compacts_from, compacts_in_turn_from, plan, policy_named
 from agentcli.context.policies.plans import Plan, compactable, split_plan
 from agentcli.context.pruning.plan import warm_chance
 from agentcli.context.settings import POLICIES as NAMES
@@ -729,6 +729,21 @@ def test_a_turn_is_compacted_again_at_the_hard_mark_only() -> None:
     assert plan(window(compacted("auto", 2), SETTINGS, LARGE), forced=True).trigger == "manual"
     small = replace(LARGE, window=90_000, max_output=8_000)
     assert early(compacted("auto", 2), model=small).trigger == "hard"
+
+
+@each_row("name", NAMES)
+def test_the_mark_within_a_turn_is_where_a_plan_no_longer_waits_for_a_prompt(name: PolicyName) -> None:
+    settings = replace(SETTINGS, policy=name)
+    found = {
+        plan(now, forced=False).is_due(boundary=False)
+        for count in range(4, 80)
+        if compacts_from(now := window(steps(count), settings)) < now.tokens < compacts_in_turn_from(now)
+    }
+    assert found == ({False} if POLICIES[name].waits else set())
+    full = next(now for count in range(4, 120) if (now := window(steps(count), settings)).tokens > 1.1 * now.usable)
+    assert compacts_in_turn_from(full) >= compacts_from(full) > 0
+    off = replace(full, settings=replace(settings, autocompact=False))
+    assert (compacts_from(off), compacts_in_turn_from(off)) == (0, 0)
 
 
 def test_what_precedes_the_newest_steps_must_be_worth_a_summary() -> None:

@@ -49,6 +49,8 @@ class Policy:
     """When it clears old outputs by itself."""
     prunes_if_it_pays: bool = False
     """From the size that `prunes_from` returns, it clears outputs only if that saves money."""
+    waits: bool = False
+    """Between its own mark and the hard one, it compacts only when a prompt waits for its answer."""
 
     def plan(self, window: Window, *, forced: bool = False) -> Plan:
         """Plan a compaction now, without carrying it out. `forced`: the user requests it, or the window requires it."""
@@ -82,7 +84,7 @@ class Policy:
 class Auto(Policy):
     """The default: weighs price against what the work needs in view."""
 
-    keeps_prompts = items = priced = prunes_if_it_pays = True
+    keeps_prompts = items = priced = prunes_if_it_pays = waits = True
     prunes = "request"
 
     def plan(self, window: Window, *, forced: bool = False) -> Plan:
@@ -178,7 +180,7 @@ class Opencode(Policy):
 class Regions(Policy):
     """Summaries of regions of outputs, in their place."""
 
-    prompt, form = "compact-regions.md", "regions"
+    prompt, form, waits = "compact-regions.md", "regions", True
 
     def plan(self, window: Window, *, forced: bool = False) -> Plan:
         from agentcli.context.policies import regions
@@ -301,6 +303,12 @@ def prunes_from(window: Window) -> int:
 def compacts_from(window: Window) -> int:
     """Return the size of the prompt, in tokens, at which the policy compacts automatically; 0 if it does not."""
     return policy_of(window).threshold(window) if window.settings.autocompact else 0
+
+
+def compacts_in_turn_from(window: Window) -> int:
+    """Return the size in tokens at which the policy also compacts between two steps of a turn; 0 for never."""
+    policy, own = policy_of(window), compacts_from(window)
+    return max(own, policy.hard(window)) if own and policy.waits else own
 
 
 def compacts_early_from(window: Window) -> int:

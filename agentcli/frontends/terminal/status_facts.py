@@ -39,7 +39,7 @@ def facts(session: AgentSession, shown: render.facts.Status, seconds: float) -> 
     summary = getattr(getattr(journal, "info", None), "summary", None)
     newest = reversed(history.entries)
     return Status(
-        **{name: getattr(shown, name) for name in shown.__slots__ if name not in ("order", "extra")},
+        **{name: getattr(shown, name) for name in shown.__slots__ if name not in ("order", "extra", "hard")},
         window=model.window,
         id=journal.id,
         title=history.name or history.title,

@@ -55,7 +55,7 @@ class Status:
     """Facts of the status line, drawn in `order`; empty for the usual layout.
 
     Tokens of the window; `prunes` and `soft` are where pruning and compaction begin, `early` where compaction begins if
-    it pays. Cost in USD; `hit_rate` and `budget` are shares, None if unknown or not set; `jobs` run in the background.
+    it pays. Within a turn it begins at `hard`. Cost in USD; `hit_rate` and `budget` are shares, None if unknown or not set; `jobs` run in the background.
     """
 
     model: str = ""
@@ -63,6 +63,7 @@ class Status:
     used: int = 0
     usable: int = 0
     soft: int = 0
+    hard: int = 0
     early: int = 0
     prunes: int = 0
     hit_rate: float | None = None

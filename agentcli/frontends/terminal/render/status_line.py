@@ -39,6 +39,7 @@ class StatusLine:
             used=window.used,
             usable=window.usable,
             soft=glance.compacts,
+            hard=glance.compacts_in_turn,
             early=glance.early,
             prunes=glance.prunes,
             hit_rate=glance.hit_rate,
@@ -178,7 +179,7 @@ def _text(status: Status, name: str) -> str:
 
 
 def _context(status: Status, columns: int) -> Fact:
-    """Return the used and usable tokens, with a bar; if compaction is near, also its threshold."""
+    """Return the used and usable tokens, with a bar; if compaction is near, also its next threshold."""
     text = f"{count(status.used)}/{count(status.usable)}"
     if columns >= BAR_FROM and status.used >= FILLED * status.usable:
         eighths = min(round(8 * _BAR * status.used / status.usable), 8 * _BAR)
@@ -186,7 +187,8 @@ def _context(status: Status, columns: int) -> Fact:
         text += f" ▕{bar.ljust(_BAR)}▏"
     if not status.soft or status.used < NEAR * status.soft:
         return text, "dim"
-    return f"{text} compacts at {100 * status.soft / status.usable:.0f}%", "warn"
+    mark = status.soft if status.used < status.soft else max(status.soft, status.hard)
+    return f"{text} compacts at {100 * mark / status.usable:.0f}%", "warn"
 
 
 def short_model(name: str) -> str:

@@ -39,6 +39,9 @@ def test_the_mode_has_a_colour_and_a_window_that_is_nearly_full_another() -> Non
     assert "compacts" not in status_line(status, 80, DARK)
     near = status_line(replace(status, used=57_000), 80, DARK)
     assert "\x1b[33m57k/100k ▕████▌   ▏ compacts at 70%\x1b[0m" in near
+    passed = replace(status, used=71_000, hard=90_000)
+    assert "compacts at 90%" in status_line(passed, 80, MUTE)
+    assert "compacts at 70%" in status_line(replace(passed, hard=0), 80, MUTE)
 
 
 def test_the_line_is_cut_before_it_is_dropped_and_plain_without_colours() -> None:
