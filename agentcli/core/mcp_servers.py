@@ -245,17 +245,20 @@ def loaded_tools(results: Iterable[ToolResult]) -> tuple[ToolSchema, ...]:
     return tuple(found[name] for name in sorted(found))
 
 
-def effective(call: ToolCall) -> ToolCall:
+def effective(call: ToolCall, names: Iterable[str] = ()) -> ToolCall:
     """Return the server tool's call that a gate call means; return any other call unchanged.
 
-    A server may stand beside the tool's own name, as in other programs. Decisions, rules and displays use this call. The
-    record keeps the call that the model sent.
+    A server may stand beside the tool's own name, as in other programs. Alone, the own name means the only one of
+    `names` with it. Decisions, rules and displays use this call. The record keeps the call that the model sent.
     """
     if call.name != CALL:
         return call
     tool, server, arguments = (call.input.get(name) for name in ("tool", "server", "arguments"))
     if isinstance(tool, str) and isinstance(server, str) and server and not tool.startswith(PREFIX):
         tool = f"{PREFIX}{server}__{tool}"
+    elif isinstance(tool, str) and not server:
+        ends = [name for name in names if tool in (whole := name.removeprefix(PREFIX), whole.partition("__")[2])]
+        tool = ends[0] if len(ends) == 1 else tool
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments or "{}")

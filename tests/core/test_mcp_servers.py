@@ -67,6 +67,15 @@ def test_a_call_of_the_gate_means_a_call_of_the_servers_tool(
     assert (found.call_id, found.name, found.input) == ("c", name, arguments)
 
 
+@each_row(
+    ("tool", "means"),
+    [("b", "mcp__a__b"), ("a__b", "mcp__a__b"), ("c", ""), ("a__c", "mcp__a__c"), ("d__e", "mcp__a__d__e"), ("e", "")],
+)
+def test_a_servers_tool_is_known_by_its_own_name_if_only_one_has_it(tool: str, means: str) -> None:
+    names = ["mcp__a__b", "mcp__a__c", "mcp__x__c", "mcp__a__d__e"]
+    assert effective(ToolCall("c", CALL, {"tool": tool}), names).name == (means or CALL)
+
+
 def test_a_call_of_another_tool_is_itself() -> None:
     call = ToolCall("c", "bash", {"tool": "mcp__a__b"})
     assert effective(call) is call

@@ -163,7 +163,7 @@ class Prepare(Stage):
         return no_tool(call.name, self._offered() or self.tools)
 
     def _prepared(self, sent: ToolCall) -> Call:
-        call = effective(sent)
+        call = effective(sent, self._server_tools.names if sent.name == CALL else ())
         if call.unreadable:
             return Call(call, call, sent.name)
         tool = self.tools.get(call.name)

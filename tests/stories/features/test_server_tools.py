@@ -38,6 +38,14 @@ def test_a_call_of_the_gate_is_decided_about_and_shown_as_the_tool_that_it_calls
     assert sent.calls[0].name == "mcp_call", "the record keeps what the model sent"
 
 
+def test_a_tools_own_name_suffices_for_the_gate_if_one_server_has_it(tmp_path: Path) -> None:
+    servers = Played(STATUS)
+    session = open_session(tmp_path, [through_gate("status"), say("ok")], servers=servers)
+    session.core.approval.rules = parse_rules(["mcp__git__status"])
+    say_to(session, "go")
+    assert servers.called == [("mcp__git__status", {})]
+
+
 @each_row(
     ("allow", "deny", "status"),
     [
