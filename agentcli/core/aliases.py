@@ -103,6 +103,14 @@ CODEX: Renaming = {
     "apply_patch": ("apply_patch", {"patch": "input"}),
     "update_plan": ("todo", {"plan": "todos", "step": "content"}),
 }
+CURSOR: Renaming = {
+    "read_file": ("read", {"target_file": "file_path"}),
+    "search_replace": ("edit", {}),
+    "list_dir": ("list", {"target_directory": "path", "relative_workspace_path": "path"}),
+    "glob_file_search": ("glob", {"glob_pattern": "pattern", "target_directory": "path"}),
+    "run_terminal_cmd": ("bash", {"is_background": "run_in_background"}),
+    "web_search": ("web_search", {"search_term": "query"}),
+}
 TEXT_EDITOR: Renaming = {
     "view": ("read", {"path": "file_path"}),
     "create": ("write", {"path": "file_path", "file_text": "content"}),
@@ -135,7 +143,7 @@ _OBJECTS: Mapping[str, str] = {
     "grep": "file files code content contents text in", "glob": "file files by name path", "web_fetch": "url web page",
 }  # fmt: skip
 """Words of which names of tools that belong to no program consist: a verb first, then objects (`view_file`)."""
-_PROGRAMS = (CLAUDE_CODE, GEMINI_CLI, PI, OPENCODE, CODEX, TEXT_EDITOR, _SLIPS)
+_PROGRAMS = (CLAUDE_CODE, GEMINI_CLI, PI, OPENCODE, CODEX, CURSOR, TEXT_EDITOR, _SLIPS)
 _LIKE: Mapping[str, str] = {"multi_edit": "edit", "apply_patch": "edit"}
 """Tools that do what another tool does: rules about that tool cover them."""
 _EDITS = ("edit", "multi_edit")

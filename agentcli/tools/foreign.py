@@ -107,7 +107,11 @@ class ForeignCalls:
             return None
         known = self._tools[tool].schema.parameters["properties"]
         for key in [*converted]:
-            if key in known or own_parameter(tool, key, known) in known:
+            if key in known:
+                continue
+            if (ours := own_parameter(tool, key, known)) in known:
+                if ours not in converted:
+                    converted[ours] = converted.pop(key)
                 continue
             if key not in TALK:
                 return None

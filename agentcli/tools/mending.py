@@ -57,7 +57,7 @@ def with_range(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _ENDS = {"first": frozenset(["start", "from", "first", "begin"]), "last": frozenset(["end", "to", "last", "stop"])}
-_OF_LINES = frozenset(["line", "lines", "number", "no", "one", "indexed"])
+_OF_LINES = frozenset(["line", "lines", "number", "no", "one", "indexed", "inclusive"])
 """Words in the names of parameters for the first and the last line."""
 
 

@@ -70,9 +70,9 @@ def test_every_tool_of_the_table_is_one_of_ours() -> None:
     ("name", "tools", "parameter"),
     [
         ("replace", ["edit"], ("allow_multiple", "replace_all")),
-        ("default_api:read_file", ["read"], ("absolute_path", "file_path")),
+        ("default_api:read_file", ["read", "read"], ("absolute_path", "file_path")),
         ("container.exec", ["bash"], None),
-        ("ReadFile", ["read"], ("path", "file_path")),
+        ("ReadFile", ["read", "read"], ("path", "file_path")),
         ("write-stdin", ["bash_output"], ("session_id", "id")),
         ("list", ["list", "list"], ("directory", "path")),
         ("nobody_calls_it_so", [], None),

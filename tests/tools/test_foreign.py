@@ -45,6 +45,10 @@ def own(name: str, given: dict[str, Any], todo: tuple[TodoItem, ...] = ()) -> To
         ("write_stdin", {"session_id": 1, "chars": "", "yield_time_ms": 5}, "bash_output", {"id": "job-1"}),
         ("view_file", {"path": "a.py"}, "read", {"file_path": "a.py"}),
         ("execute_bash", {"cmd": "ls"}, "bash", {"command": "ls"}),
+        ("list_dir", {"target_directory": ".", "explanation": "e"}, "list", {"path": "."}),
+        ("read_file", {"target_file": "a", "start_line_one_indexed": 5, "end_line_one_indexed_inclusive": 9}, "read",
+         {"file_path": "a", "offset": 5, "limit": 5}),
+        ("glob_file_search", {"glob_pattern": "*.py", "target_directory": "src"}, "glob", {"pattern": "*.py", "path": "src"}),
         ("search_files", {"query": "x", "directory": "src"}, "grep", {"pattern": "x", "path": "src"}),
     ],
 )  # fmt: skip
@@ -65,6 +69,7 @@ def test_a_call_whose_parameters_all_have_a_meaning_runs_as_ours(
         ("shell", {"command": 5}),
         ("frobnicate", {"x": 1}),
         ("edit_file", {"path": "a", "code_edit": "x"}),
+        ("list_dir", {"target_directory": ".", "ignore_globs": ["*.o"]}),
         ("run_command", {"command": "ls", "blocking": False}),
         ("TaskUpdate", {"taskId": "7", "status": "completed"}),
     ],
