@@ -24,6 +24,8 @@ FLOOD = 100_000_000
 """Maximum bytes that a server may send without a message to it."""
 _HEADER = 4_096
 _TAIL = 1_000
+_LAST_WORDS = 1.0
+"""Seconds to wait for what a server that has ended said last; a child of its may keep the pipe open."""
 _METHOD_NOT_FOUND = -32601
 Process = subprocess.Popen[bytes]
 
@@ -43,8 +45,12 @@ class Connection:
         self._next, self._unasked, self._tail = 0, 0, b""
         self.ended = ""
         """The reason of its end; empty while it runs."""
-        for work in (self._read, self._write, self._read_errors):
-            threading.Thread(target=work, name="language server", daemon=True).start()
+        self._errors, *others = (
+            threading.Thread(target=work, name="language server", daemon=True)
+            for work in (self._read_errors, self._read, self._write)
+        )
+        for thread in (self._errors, *others):
+            thread.start()
 
     async def request(self, method: str, params: Any, seconds: float) -> Any:
         """Return the result of a request. Raises ToolError if the server refuses it, does not answer in time, or ends."""
@@ -120,6 +126,7 @@ class Connection:
             if why:
                 self.close(why)
         code = self._process.wait()
+        self._errors.join(_LAST_WORDS)
         said = self._tail.decode("utf-8", "replace").strip().rpartition("\n")[2]
         self.close(f"exit code {code}{f', {said}' if said else ''}")
 

@@ -270,17 +270,19 @@ class _Follower:
     def _redirected(self, node: Node, state: State, depth: int, alone: Node | None = None) -> tuple[State, State]:
         """Follow a statement with redirections, or only its part `alone`.
 
-        Return the state if it succeeds, and that if the shell may fail to open a file.
+        Return the state if it succeeds, and that if a command or the opening of a file may fail.
         """
         body = alone or node.child_by_field_name("body")
         found = self._redirections(node, state, depth)
         inner = replace(state, fed=found.fed)
         before = len(self.runs)
-        after = state
+        after = ended = state
         if body is not None and body.type == "command":
-            after = self._command(body, inner, depth, found.words)
+            after = ended = self._command(body, inner, depth, found.words)
+        elif body is not None and _chained(body):
+            after, ended = self._chain(body, inner, depth)
         elif body is not None:
-            after = self.node(body, inner, depth)
+            after = ended = self.node(body, inner, depth)
         mine = range(before, len(self.runs))
         self._use(found, mine, state)
         if found.script:
@@ -294,9 +296,9 @@ class _Follower:
             if any(name in SHELLS for name in _names(other)):
                 self.text(found.script, state, depth - 1)
         opened = not found.reads and all(map(_OPENED.fullmatch, found.writes))
-        after = replace(after, fed=state.fed)
+        after, ended = replace(after, fed=state.fed), replace(ended, fed=state.fed)
         whole = body is not None and body.type != "list"  # of a list only the last command has redirections
-        return after, either(state, after) if whole and not opened else after
+        return after, either(state, ended) if whole and not opened else ended
 
     def _redirections(self, node: Node, state: State, depth: int) -> _Redirections:
         found = _Redirections(fed=state.fed)

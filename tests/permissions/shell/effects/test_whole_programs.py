@@ -137,7 +137,7 @@ def test_a_whole_program_is_offered_without_a_sandbox_and_covers_its_line(
         ("docker build -t x . 2>&1 | tail -3", ["docker *"]),
         ("docker run --rm x sh -c 'ls'; frob a", ["docker *"]),
         ("tmux new-session -d -s x", ["tmux *"]),
-        ("git init", ["git *"]),
+        ("git worktree lock x", ["git *"]),
         ("gh repo create x --private", ["gh *"]),
         ("frob a", []),
         ("npm test", []),
