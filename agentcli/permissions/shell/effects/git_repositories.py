@@ -13,6 +13,7 @@ from pathlib import Path
 from agentcli.permissions.git_config import git_folders, linked_repository, linked_work_trees, work_tree_of
 from agentcli.permissions.paths import Workspace, judge_path, recorded_in, repositories, resolved
 from agentcli.permissions.shell.effects.changes import in_tmp, stays_inside
+from agentcli.permissions.shell.effects.git_hooks import git_config_files, hook_problem, text_of
 from agentcli.permissions.shell.effects.private_tmp import seen_text
 from agentcli.permissions.shell.programs.git_table import git_only_names
 from agentcli.permissions.shell.programs.known_programs import limited, word_set
@@ -168,13 +169,16 @@ def records_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Wor
         return f"git {name} leads outside the workspace"
     if name == "init":
         return _beginning_problem([_begun(fitting[1], folder) for folder in folders], workspace)
-    problems = (repository_problem(folder, workspace, name) or _tracking(arguments, folder) for folder in folders)
+    options = frozenset(value for kind, value in fitting[1] if kind == "option")
+    problems = (
+        repository_problem(folder, workspace, name, options) or _tracking(arguments, folder) for folder in folders
+    )
     return next(filter(None, problems), "")
 
 
 def from_remote(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
     """Return why git may start a program when it fetches into a repository; or an empty string."""
-    return next(filter(None, (repository_problem(folder, workspace, words[1]) for folder in folders)), "")
+    return next(filter(None, (repository_problem(folder, workspace, words[1], frozenset()) for folder in folders)), "")
 
 
 def git_placed(words: Sequence[str], folders: Sequence[Path]) -> tuple[tuple[str, ...], list[Path]] | None:
@@ -253,7 +257,7 @@ def renames_branch(words: Sequence[str], folders: Sequence[Path], workspace: Wor
         return False
     *old, new = (value for kind, value in fitting[1] if kind == "branch")
     return all(
-        not repository_problem(folder, workspace, "branch")
+        not repository_problem(folder, workspace, "branch", frozenset())
         and not ("-M" in words and _may_exist(new, folder))
         and not (old and _is_current_elsewhere(old[0], folder))
         for folder in map(resolved, placed[1])
@@ -267,7 +271,7 @@ def _is_current_elsewhere(branch: str, folder: Path) -> bool:
         states = {common, *(common / "worktrees").glob("*")} - {own}
     except (OSError, ValueError):
         return True
-    heads = (_text(state / "HEAD").strip().casefold() for state in states)
+    heads = (text_of(state / "HEAD").strip().casefold() for state in states)
     return f"ref: refs/heads/{branch}".casefold() in heads
 
 
@@ -278,7 +282,7 @@ def _may_exist(branch: str, folder: Path) -> bool:
     except (OSError, ValueError):
         return True
     names = [path.name for path in (common / "refs/heads" / branch).parent.glob("*")]
-    return branch.rpartition("/")[2].casefold() in map(str.casefold, names) or f" refs/heads/{branch}\n" in _text(
+    return branch.rpartition("/")[2].casefold() in map(str.casefold, names) or f" refs/heads/{branch}\n" in text_of(
         common / "packed-refs"
     )
 
@@ -306,7 +310,7 @@ def _beginning_problem(places: Sequence[Path], workspace: Workspace) -> str:
         return "git init leads outside the workspace"
     if all(os.path.lexists(there / ".git") for there in places):
         return "git init changes the repository"
-    settings = map(_text, _settings(places[0] / ".git", workspace))
+    settings = map(text_of, git_config_files(places[0] / ".git", workspace))
     if "GIT_TEMPLATE_DIR" in workspace.env or any(map(_TEMPLATE.search, settings)):
         return "git init copies your own template, which the sandbox hides"
     return ""
@@ -339,7 +343,7 @@ def adds_worktree(words: Sequence[str], folders: Sequence[Path], workspace: Work
         return False
     path = next(value for kind, value in fitting[1] if kind == "path")
     return all(
-        not repository_problem(folder, workspace, "checkout")
+        not repository_problem(folder, workspace, "checkout", frozenset())
         and (there := _named(path, folder, workspace)) is not None
         and _is_new_folder(there, folder, workspace)
         and (not in_tmp([there], workspace) or _on_no_branch(fitting[1], placed[0], folder))
@@ -406,7 +410,7 @@ def removes_worktree(words: Sequence[str], folders: Sequence[Path], workspace: W
         return False
     path = next(value for kind, value in fitting[1] if kind == "path")
     return all(
-        not repository_problem(folder, workspace, "worktree")
+        not repository_problem(folder, workspace, "worktree", frozenset())
         and _is_removable(path, folder, workspace, forced=fitting[0] is _REMOVING[1])
         for folder in placed[1]
     )
@@ -422,7 +426,7 @@ def _is_removable(path: str, folder: Path, workspace: Workspace, *, forced: bool
     if in_tmp([there], workspace):
         return forced or not workspace.git(there).danger
     common = linked_repository(there)
-    on_branch = common is not None and _text(git_folders(there)[0] / "HEAD").startswith("ref: refs/heads/")
+    on_branch = common is not None and text_of(git_folders(there)[0] / "HEAD").startswith("ref: refs/heads/")
     return not forced and on_branch and not workspace.git(there).danger
 
 
@@ -435,7 +439,7 @@ def prunes_worktrees(words: Sequence[str], folders: Sequence[Path], workspace: W
     if placed is None or placed[0][1:3] != ("worktree", "prune") or isinstance(fit(_PRUNING, placed[0][3:]), str):
         return False
     return all(
-        not repository_problem(folder, workspace, "worktree") and _may_be_pruned(folder, workspace)
+        not repository_problem(folder, workspace, "worktree", frozenset()) and _may_be_pruned(folder, workspace)
         for folder in placed[1]
     )
 
@@ -452,9 +456,9 @@ def _may_be_pruned(folder: Path, workspace: Workspace) -> bool:
     except FileNotFoundError:
         return True
     for own in states:
-        there = Path(seen_text(os.path.normpath(own / _text(own / "gitdir").strip()), workspace)).parent
+        there = Path(seen_text(os.path.normpath(own / text_of(own / "gitdir").strip()), workspace)).parent
         stays = os.path.lexists(there / ".git") and judge_path(str(there), workspace, write=True).verdict != "free"
-        kept = _text(own / "HEAD").startswith("ref: refs/heads/") and there.is_relative_to(main.parent)
+        kept = text_of(own / "HEAD").startswith("ref: refs/heads/") and there.is_relative_to(main.parent)
         if not stays and (not kept or in_tmp([there], workspace)):
             return False
     return True
@@ -481,7 +485,7 @@ def _tracking(arguments: Sequence[str], folder: Path) -> str:
         common = git_folders(top)[1] if top is not None else folder
     except (OSError, ValueError):
         return ""
-    remotes, packed = common / "refs/remotes", _text(common / "packed-refs")
+    remotes, packed = common / "refs/remotes", text_of(common / "packed-refs")
     if not (probe.is_dir(remotes) or "refs/remotes/" in packed):
         return ""
     operands = [word for word in arguments[1:] if not word.startswith("-")]
@@ -506,31 +510,16 @@ def _tracking(arguments: Sequence[str], folder: Path) -> str:
     return ""
 
 
-_COMMIT_HOOKS = word_set("pre-commit prepare-commit-msg commit-msg post-commit")
-_HOOKS = {
-    "commit": _COMMIT_HOOKS | {"post-rewrite", "pre-auto-gc"},
-    "merge": _COMMIT_HOOKS | {"pre-merge-commit", "post-merge", "pre-auto-gc"},
-    "rebase": _COMMIT_HOOKS | {"pre-rebase", "post-checkout", "post-rewrite", "pre-auto-gc"},
-    "pull": _COMMIT_HOOKS
-    | {"pre-merge-commit", "post-merge", "pre-rebase", "post-checkout", "post-rewrite", "pre-auto-gc"},
-    "fetch": frozenset({"pre-auto-gc"}),
-    "push": frozenset({"pre-push"}),
-    "cherry-pick": _COMMIT_HOOKS,
-    "revert": _COMMIT_HOOKS,
-    "checkout": frozenset({"post-checkout"}),
-    "switch": frozenset({"post-checkout"}),
-    "bisect": frozenset({"post-checkout"}),
-}
-"""Hooks that each git command runs, in addition to the hooks of every command that changes references or the index."""
-_ALWAYS = frozenset({"reference-transaction", "post-index-change"})
-_SIGNING = word_set("commit merge rebase cherry-pick revert tag")
+def repository_problem(
+    folder: Path, workspace: Workspace, subcommand: str, options: frozenset[str] | None = None
+) -> str:
+    """Return why git may start a program when it records in a folder, or write outside the workspace.
 
-
-def repository_problem(folder: Path, workspace: Workspace, subcommand: str) -> str:
-    """Return why git may start a program when it records in a folder, or write outside the workspace."""
+    Without options, each form of the command counts.
+    """
     top = work_tree_of(folder)
     if top is None and subcommand in _FIRST and _is_begun(folder, workspace):
-        return workspace.git(folder).danger or hook_problem(folder, folder / ".git", workspace, subcommand)
+        return workspace.git(folder).danger or hook_problem(folder, folder / ".git", workspace, subcommand, options)
     inside = top is not None and any(root in (top, *top.parents) for root in workspace.resolved_roots)
     if top is None or not inside or (top / ".git").is_symlink():
         return "the repository lies outside the workspace"
@@ -547,7 +536,7 @@ def repository_problem(folder: Path, workspace: Workspace, subcommand: str) -> s
             if main == top
             else f"the repository of this work tree lies outside the workspace: --add-dir {main} brings it in"
         )
-    return hook_problem(top, main / ".git", workspace, subcommand)
+    return hook_problem(top, main / ".git", workspace, subcommand, options)
 
 
 def _main_work_tree(top: Path) -> Path | str:
@@ -563,36 +552,3 @@ def _main_work_tree(top: Path) -> Path | str:
         if "modules" in git_folders(top)[0].parts:
             return f"{top.name} is a submodule: its repository is not opened to git"
     return "the repository lies outside the workspace"
-
-
-def hook_problem(top: Path, git_folder: Path, workspace: Workspace, subcommand: str) -> str:
-    """Return which hook git runs in a repository, or other program of the settings; empty if it runs none."""
-    hooks = git_folder / "hooks"
-    settings = [text for file in _settings(git_folder, workspace) if (text := _text(file))]
-    if subcommand in _SIGNING and any(map(_SIGNS.search, settings)):
-        return "git is set to run a program when it records (gpgsign)"
-    chosen = next((found[-1] for text in settings if (found := _HOOKS_PATH.findall(text))), "")
-    if chosen:
-        hooks = Path(os.path.normpath(top / os.path.expanduser(chosen)))
-    inside = any(map((place := resolved(hooks)).is_relative_to, workspace.resolved_roots))
-    if subcommand == "push" and inside and not place.is_relative_to(resolved(git_folder)):
-        return f"git runs hooks of the workspace ({hooks.name})"
-    named = _HOOKS.get(subcommand, frozenset()) | _ALWAYS
-    active = sorted(hook.name for hook in hooks.iterdir() if hook.name in named) if probe.is_dir(hooks) else []
-    return f"git runs the hook {active[0]} of the repository" if active else ""
-
-
-_HOOKS_PATH = re.compile(r"^\s*hookspath\s*=\s*\"?([^\"\n#;]*?)\"?\s*$", re.IGNORECASE | re.MULTILINE)
-_SIGNS = re.compile(r"^\s*gpgsign\s*(?:=(?!\s*(?:false|no|off|0)\b)|$)", re.IGNORECASE | re.MULTILINE)
-
-
-def _settings(git_folder: Path, workspace: Workspace) -> Sequence[Path]:
-    """Return git's files of settings, the strongest first."""
-    return (git_folder / "config", workspace.home / ".gitconfig", workspace.home / ".config/git/config")
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""

@@ -11,7 +11,8 @@ from pathlib import Path
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.permissions.git_config import git_folders, linked_repository, work_tree_of
 from agentcli.permissions.paths import Workspace, names_protected, recorded_in, resolved
-from agentcli.permissions.shell.effects.git_repositories import git_placed, hook_problem, repository_problem
+from agentcli.permissions.shell.effects.git_hooks import hook_problem
+from agentcli.permissions.shell.effects.git_repositories import git_placed, repository_problem
 from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.permissions.shell.programs.option_grammar import Shape, fit
 from agentcli.permissions.shell.syntax.parse import UNKNOWN, contents, plain_git
@@ -64,7 +65,11 @@ def push_of(words: Sequence[str], folders: Sequence[Path], workspace: Workspace)
         return Push("it does more than push a branch")
     operands = [value for kind, value in fitting[1] if kind in ("remote", "branch")]
     found = _outside(folders[0], workspace)
-    why = _problem(found, workspace) if found is not None else repository_problem(folders[0], workspace, "push")
+    why = (
+        _problem(found, workspace)
+        if found is not None
+        else repository_problem(folders[0], workspace, "push", frozenset())
+    )
     if why:
         return Push(why)
     top = work_tree_of(folders[0]) or folders[0]
@@ -113,7 +118,7 @@ _TEMPORARY = (Path("/private/tmp"), Path("/private/var/folders"))
 
 
 def _problem(git: _Git, workspace: Workspace) -> str:
-    return workspace.git(git.top).danger or hook_problem(git.top, git.common, workspace, "push")
+    return workspace.git(git.top).danger or hook_problem(git.top, git.common, workspace, "push", frozenset())
 
 
 def _forced(push: Push) -> Push:

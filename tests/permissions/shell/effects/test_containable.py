@@ -290,6 +290,7 @@ def test_git_may_do_what_it_keeps_the_way_back_from(command: str, workspace: Wor
 def test_only_a_hook_that_runs_is_a_reason(hook: str, command: str, runs: bool, workspace: Workspace) -> None:
     file = workspace.cwd / ".git/hooks" / hook
     file.write_text("#!/bin/sh\n")
+    file.chmod(0o755)
     try:
         found = decided(command, workspace)
     finally:
@@ -452,7 +453,7 @@ def test_git_records_in_an_added_repository_and_in_no_nested_one(workspace: Work
     assert decided(f"git -C {lib} commit -m x", added).decision == "allow"
     for command in (f"cd {lib}/nested && git add a", f"cd {lib} && make && git config core.editor x"):
         assert decided(command, added).decision == "ask", command
-    (lib / ".git/hooks/pre-commit").touch()
+    (lib / ".git/hooks/pre-commit").touch(0o755)
     assert decided(commit, added).decision == "ask"
 
 

@@ -431,7 +431,7 @@ def test_settings_of_a_repository_that_turn_a_push_ask(url: str, more: str, work
 
 
 def test_a_push_asks_if_a_hook_would_run_and_where_others_work(workspace: Workspace) -> None:
-    (workspace.cwd / ".git/hooks/pre-push").touch()
+    (workspace.cwd / ".git/hooks/pre-push").touch(0o755)
     assert "hook pre-push" in decided("git push", workspace, Rules()).why
     (workspace.cwd / ".git/hooks/pre-push").unlink()
     (workspace.home / ".gitconfig").write_text("[push]\n\tdefault = matching\n[init]\n\tdefaultBranch = feature\n")
@@ -510,7 +510,7 @@ def test_a_linked_work_tree_pushes_its_own_branch_unasked(command: str, decision
 
 def test_a_push_of_a_linked_work_tree_asks_for_what_asks_in_its_repository(linked: Workspace) -> None:
     common = linked.home.parent / "work/.git"
-    (common / "hooks/pre-push").touch()
+    (common / "hooks/pre-push").touch(0o755)
     assert "hook pre-push" in decided("git push", linked, Rules()).why
     (common / "hooks/pre-push").unlink()
     (common / "worktrees/tree/config.worktree").touch()
@@ -538,7 +538,7 @@ def test_a_session_in_a_folder_of_a_repository_pushes_its_branch(workspace: Work
     assert decided("git push", below, Rules()).decision == "allow"
     assert decided("git push origin other", below, Rules()).decision == "ask"
     assert decided("cd .. && git push", below, Rules()).decision == "ask"
-    (workspace.cwd / ".git/hooks/pre-push").touch()
+    (workspace.cwd / ".git/hooks/pre-push").touch(0o755)
     assert "hook pre-push" in decided("git push", below, Rules()).why
 
 
@@ -1371,7 +1371,7 @@ def test_git_checks_out_into_a_new_folder_of_the_workspace(command: str, decisio
     (workspace.cwd / ".git/hooks/post-checkout").unlink(missing_ok=True)
     (workspace.cwd / "src").mkdir(exist_ok=True)
     assert decided(command, workspace, Rules()).decision == decision
-    (workspace.cwd / ".git/hooks/post-checkout").touch()
+    (workspace.cwd / ".git/hooks/post-checkout").touch(0o755)
     assert decided(command, workspace, Rules()).decision == "ask"
 
 
@@ -1404,7 +1404,7 @@ def test_a_work_tree_joins_beside_its_repository_under_its_name_or_in_tmp_on_no_
             link.symlink_to(target)
     own = replace(workspace, home=home, tmp=tmp)
     assert decided(command, own, Rules()).decision == decision
-    (workspace.cwd / ".git/hooks/post-checkout").touch()
+    (workspace.cwd / ".git/hooks/post-checkout").touch(0o755)
     assert decided(command, own, Rules()).decision == "ask"
     (workspace.cwd / ".git/hooks/post-checkout").unlink()
 
@@ -1469,7 +1469,7 @@ def test_git_forgets_work_trees_only_as_they_are_now_and_where_it_runs_nothing(l
     joined = replace(own, added=lambda: (linked.cwd,))
     (work / ".git/worktrees/tree/HEAD").write_text("0" * 40)
     assert decided("git worktree prune", joined, Rules()).decision == "ask", "an earlier command may remove it"
-    (work / ".git/hooks/reference-transaction").touch()
+    (work / ".git/hooks/reference-transaction").touch(0o755)
     assert decided("git worktree prune", own, Rules()).decision == "ask"
 
 
