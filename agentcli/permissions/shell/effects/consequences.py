@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agentcli.permissions.shell.programs.known_programs import command_name, uses_network, word_set
+from agentcli.permissions.shell.syntax.parse import UNKNOWN
 
 _NETWORK, _DELETES, _DISCARDS = "uses the network", "deletes files", "discards changes"
 REWRITES = "rewrites the remote"
@@ -47,7 +48,8 @@ def _consequence(name: str, arguments: list[str], folders: Sequence[Path]) -> st
         return _NETWORK
     if name == "git":
         found = next((_BY_GIT[word] for word in arguments[:1] if word in _BY_GIT), "")
-        return "" if arguments[:1] == ["checkout"] and _only_switches(arguments[1:], folders) else found
+        only_switches = arguments[:1] == ["checkout"] and _only_switches(arguments[1:], folders)
+        return "" if only_switches or _only_unstages(arguments) else found
     if name in ("find", "fd", "fdfind") and "-delete" in arguments:
         return _DELETES
     return _BY_PROGRAM.get(name, "")
@@ -70,6 +72,23 @@ def _only_switches(arguments: Sequence[str], folders: Sequence[Path]) -> bool:
     creates = "-b" in arguments
     files = any(os.path.lexists(os.path.join(folder, name)) for folder in folders for name in names)
     return not options and (creates or (len(names) == 1 and not files))
+
+
+def _only_unstages(arguments: Sequence[str]) -> bool:
+    """Return True if `git reset` or `git restore` changes only the index and the branch."""
+    known = next((_UNSTAGING[word] for word in arguments[:1] if word in _UNSTAGING), None)
+    if known is None or any(UNKNOWN in word for word in arguments):
+        return False
+    options = {word for word in arguments if word.startswith("-")}
+    return options <= known and (arguments[0] == "reset" or not options.isdisjoint(_STAGED))
+
+
+_STAGED = word_set("-S --staged")
+_UNSTAGING = {
+    "reset": word_set("-q --quiet -N --intent-to-add -p --patch --soft --mixed --keep --no-refresh --"),
+    "restore": _STAGED | word_set("-q --quiet -p --patch --"),
+}
+"""Options with which git keeps the files."""
 
 
 def is_cautious(why: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agentcli.permissions.shell.effects.consequences import is_cautious, named_consequence
+from agentcli.permissions.shell.syntax.parse import UNKNOWN
 from tests.tables import each_row
 
 
@@ -24,6 +25,15 @@ from tests.tables import each_row
         ("rg -delete", ""),
         ("git push", "git push uses the network"),
         ("git reset --hard", "git reset discards changes"),
+        ("git reset --har", "git reset discards changes"),
+        ("git reset --merge", "git reset discards changes"),
+        ("git reset -q .venv", ""),
+        ("git reset --soft HEAD~1", ""),
+        (f"git reset {UNKNOWN}", "git reset discards changes"),
+        ("git restore a", "git restore discards changes"),
+        ("git restore --staged a", ""),
+        ("git restore --staged --worktree a", "git restore discards changes"),
+        ("git restore -SW a", "git restore discards changes"),
         ("git clean -f", "git clean deletes files"),
         ("git checkout .", "git checkout discards changes"),
         ("git checkout -- a", "git checkout discards changes"),
