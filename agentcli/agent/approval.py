@@ -24,7 +24,7 @@ from agentcli.core.schema import check
 from agentcli.core.tool import DECLINED, Effect, Tool, Traits
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rule, Rules, in_own_names, parse_rule, parse_rules
-from agentcli.permissions.unattended import FIRST_DENIAL, NOBODY, OTHER_PARTS
+from agentcli.permissions.unattended import FIRST_DENIAL, NOBODY, OTHER_PARTS, next_step
 
 if TYPE_CHECKING:
     from agentcli.agent.timed_rules import Judge, Term, TimedRule, TimedRules
@@ -211,6 +211,8 @@ class ApprovalGate:
         denied = replace(decision, decision="deny", why=f"{decision.why}. {NOBODY}" if decision.why else NOBODY)
         more = "" if self._denied_unattended else f". {FIRST_DENIAL}"
         more = f"{more or '.'} {OTHER_PARTS}" if _of_several(call) else more
+        step = next_step(decision.why)
+        more = f"{more or '.'} {step}" if step else more
         self._denied_unattended = True
         return call.decided(denied, denied.why + more)
 

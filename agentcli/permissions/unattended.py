@@ -13,6 +13,20 @@ FIRST_DENIAL = "Calls like this one, and variants of it, will be denied again; c
 OTHER_PARTS = "Nothing of this command ran: run its other parts by themselves."
 """Text for the model, added to a denial of a line of several commands."""
 
+BISECTS = "git bisect run starts a program beside git"
+TOO_LONG = "the command is longer than"
+_NEXT_STEPS: Mapping[str, str] = {
+    BISECTS: "Run the program by itself, and mark each commit with git bisect good or bad.",
+    TOO_LONG: "Make files with `write` instead.",
+}
+"""Text for the model by the beginning of a denial's reason. A person who is asked sees only the reason."""
+
+
+def next_step(why: str) -> str:
+    """Return what the model can do instead of a denied call; empty if nothing is known."""
+    return next((step for reason, step in _NEXT_STEPS.items() if why.startswith(reason)), "")
+
+
 PRIVATE = (
     "/tmp is private to your commands and lasts as long as this session; on localhost they reach the servers that they started, and "
     "no others. Outside the workspace, what they write into the home folder is gone when they end: install into the workspace, such "

@@ -64,6 +64,7 @@ from agentcli.permissions.shell.syntax.parse import (
 )
 from agentcli.permissions.shell.syntax.strict import WRITES, NotPlain, read_plain
 from agentcli.permissions.shell.syntax.written_out import with_home, written_out
+from agentcli.permissions.unattended import TOO_LONG
 
 if TYPE_CHECKING:
     from agentcli.permissions.shell.effects.containable import Containment
@@ -619,7 +620,7 @@ def _judged(text: str, parts: tuple[Part, ...], whole: bool, workspace: Workspac
 def _understood(text: str, limits: CommandLimits) -> tuple[str, tuple[Command, ...]]:
     """Return why a line is not fully understood, or its commands, within the limits."""
     if len(text) > limits.characters:
-        return f"the command is longer than {limits.characters:,} characters; make files with `write` instead", ()
+        return f"{TOO_LONG} {limits.characters:,} characters", ()
     most, read = limits.parts, read_plain(text)
     if isinstance(read, NotPlain):
         return read.why, ()

@@ -159,9 +159,7 @@ def containment(
     copies = bool(workspace.begun) and any(words[0] in ("cp", "mv") for part in parts for words in runs(part))
     known = only_git and not copies and (plain or (whole and _nothing_beside(text, parts, places, workspace)))
     if records and not (known and _compares_plainly(text)):
-        return Containment(
-            "git changes the repository beside programs that are not known: run them in calls of their own", mixed=True
-        )
+        return Containment("git changes the repository beside programs that are not known", mixed=True)
     # A command that only reads has a sandbox without the session's /tmp.
     return Containment(records=records, reads=plain and parts == written and all(one.reads for one in judged))
 

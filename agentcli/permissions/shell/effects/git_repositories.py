@@ -19,6 +19,7 @@ from agentcli.permissions.shell.programs.git_table import git_only_names
 from agentcli.permissions.shell.programs.known_programs import limited, word_set
 from agentcli.permissions.shell.programs.option_grammar import Found, Shape, fit
 from agentcli.permissions.shell.syntax.parse import UNKNOWN, plain_git
+from agentcli.permissions.unattended import BISECTS
 from agentcli.system import probe
 
 _COMMIT = """
@@ -156,7 +157,7 @@ def records_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Wor
     fitting = fit(shapes, arguments[1:]) if shapes else ""
     if isinstance(fitting, str):
         if arguments[:2] == ["bisect", "run"]:
-            return "git bisect run starts a program beside git: run it yourself, and mark each commit with git bisect good or bad"
+            return BISECTS
         option = fitting.split(" ", 1)[0] if fitting.startswith("-") else ""
         return f"{' '.join(filter(None, ('git', name, option)))} changes the repository"
     if fitting[0] in _PICKING.get(name, ()):

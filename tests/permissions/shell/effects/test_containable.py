@@ -101,7 +101,7 @@ ASKS = {
     "/tmp/run.sh lies outside the workspace": ("/tmp/run.sh",),
     "../run.sh lies outside the workspace": ("../run.sh",),
     ".env is protected": ("make .env", "make FILE=.env", "make 'x y/.env'", "X=.env make"),
-    "git changes the repository beside programs that are not known: run them in calls of their own": (
+    "git changes the repository beside programs that are not known": (
         "git add -A | make", "make && git commit -F x", "export X=1; git add -A; make", "git add -A; make &", "cd none && git add -A && make",
         "make; git add -A; echo $?", "git commit -F - <<E\n`make`\nE",
     ),

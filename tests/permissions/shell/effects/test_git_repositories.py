@@ -21,9 +21,7 @@ from agentcli.permissions.shell.syntax.parse import UNKNOWN
 from tests.tables import each_row
 
 OUTSIDE = "the repository lies outside the workspace"
-BISECT_RUN = (
-    "git bisect run starts a program beside git: run it yourself, and mark each commit with git bisect good or bad"
-)
+BISECT_RUN = "git bisect run starts a program beside git"
 NO_HOOKS = "the repository has no folder for hooks, which the sandbox could close"
 SIGNS = "git is set to run a program when it records (gpgsign)"
 FILES = (
