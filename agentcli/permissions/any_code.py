@@ -38,6 +38,7 @@ from agentcli.permissions.shell.effects.whole_programs import (
     words_change_files,
 )
 from agentcli.permissions.shell.programs.known_programs import BUILTINS, MOVES, bounded, uses_network, word_set
+from agentcli.permissions.shell.syntax.file_names import read_both
 from agentcli.permissions.shell.syntax.here_texts import scripts_in
 from agentcli.permissions.shell.syntax.inner_commands import inner_command
 from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, below, parse_word, source_of, syntax_tree
@@ -260,11 +261,15 @@ class Judge:
         for rule in self.rules:
             if rule.whole or not rule.pattern or not command_pattern(rule.pattern).fullmatch(text):
                 continue
-            if words[0] in CHANGING and changes_inside(words, run.folders, workspace):
+            both = read_both(words, run.folders, workspace)
+            if isinstance(both, str):
+                continue
+            if words[0] in CHANGING and all(changes_inside(each, run.folders, workspace) for each in both):
                 return True
             self.used = self.used or rule
             judge = why_uncovered if rule.proposed else starts_another
-            if not (rule.proposed and bounded(words)) and not judge(rule.pattern, words, run.folders, workspace):
+            uncovered = (judge(rule.pattern, each, run.folders, workspace) for each in both)
+            if not (rule.proposed and bounded(words)) and not any(uncovered):
                 return True
         return False
 

@@ -47,6 +47,7 @@ from agentcli.permissions.shell.programs.known_programs import (
 )
 from agentcli.permissions.shell.programs.option_grammar import Shape, fit
 from agentcli.permissions.shell.programs.readers import READERS
+from agentcli.permissions.shell.syntax.file_names import read_both
 from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, contents, runs
 
 
@@ -65,6 +66,16 @@ class Whole:
 
 def whole_program_of(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Whole | None:
     """Return the rule about a whole program that covers a command in all of these folders; None if none may."""
+    found = _as_written(words, folders, workspace)
+    if found is None or not found.exact:
+        return found
+    both = read_both(words, folders, workspace)
+    same = not isinstance(both, str) and all(_as_written(each, folders, workspace) == found for each in both[1:])
+    return found if same else None
+
+
+def _as_written(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Whole | None:
+    """Return the same for words in which the shell substitutes no file names."""
     if not words or UNKNOWN in words[0] or not _NAME.fullmatch(words[0]):
         return None
     name = os.path.basename(words[0])
@@ -158,7 +169,7 @@ def words_change_files(words: Sequence[str], folders: Sequence[Path], workspace:
     """Return True for a command that only makes, changes or moves files in the workspace, or temporary ones."""
     if not words or words[0] not in _CHANGING_FILES:
         return False
-    return _of_files(words, folders, workspace) is not None
+    return whole_program_of(words, folders, workspace) is not None
 
 
 _CHANGING_FILES = CHANGING.keys() - {"chmod"}

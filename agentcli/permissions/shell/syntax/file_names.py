@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import glob
 import itertools
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -36,6 +37,23 @@ def meanings(command: Command, folders: Sequence[Path], workspace: Workspace) ->
     for value in values:
         rounds.append(tuple(word.replace(PLACE, value) for word in words))
     return rounds
+
+
+def read_both(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> list[tuple[str, ...]] | str:
+    """Return words as they are if quoted, and as they are if the shell substitutes file names for their patterns.
+
+    If these cannot be determined, return the reason.
+    """
+    wild = [not {"*", "?", "["}.isdisjoint(word) for word in words]
+    if not any(wild):
+        return [tuple(words)]
+    if any(is_wild and re.match(r"~[^/]", word) for word, is_wild in zip(words, wild, strict=True)):
+        return "uses a wildcard in another folder"
+    home = str(workspace.home)
+    at_home = (home + word[1:] if word.startswith("~/") else word for word in words)
+    globs = tuple(word if is_wild else "" for word, is_wild in zip(at_home, wild, strict=True))
+    found = meanings(Command(tuple(words), "", True, globs), folders, workspace)
+    return found if isinstance(found, str) else list(dict.fromkeys([tuple(words), *found]))
 
 
 def _expanded(

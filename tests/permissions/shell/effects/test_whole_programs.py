@@ -196,6 +196,12 @@ def test_lines_whose_commands_have_rules_of_different_kinds_run(workspace: Works
         "mv log.txt ../x",
         "ln -s /etc/x y",
         "curl -s https://example.org > log.txt",
+        "chmod 600 *",
+        "cp README.md out*d",
+        "cp AGENTS.m? x",
+        "sed -i s/a/b/ ~+/AGENTS.m[d]",
+        "tee AGENTS.m[d] < README.md",
+        "mv log.txt inwar[d]",
     ],
 )
 def test_rules_about_files_cover_no_program_and_no_file_elsewhere(workspace: Workspace, command: str) -> None:
