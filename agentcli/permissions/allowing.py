@@ -49,6 +49,8 @@ def allowing_rule(
     for rule in rules:
         if rule.pattern in ("", "*") or rule.pattern == exact(line.text.strip()):
             return rule
+    if any(rule.proposed for rule in rules) and not line.harmless and line.displaces:
+        rules = [rule for rule in rules if not rule.proposed]
     plain = line.without_assignments or line
     used: Rule | None = None
     for number, (command, reading) in enumerate(zip(plain.commands, plain.readings, strict=True)):

@@ -134,7 +134,7 @@ class Judge:
 
     def allows(self) -> bool:
         """Return True if each command may run."""
-        return self.exact and bool(self.followed) and all(map(self.covers, self.runs()))
+        return self.exact and bool(self.followed) and not self.line.displaces and all(map(self.covers, self.runs()))
 
     def runs(self) -> Iterator[Run]:
         """Yield the commands to judge: `make` of `timeout 5 make`, but the starter of a script."""

@@ -233,7 +233,7 @@ def offered_whole(line: CommandLine, tool: str, rules: Sequence[Rule], reads: Se
     sandbox, only programs that it never contains are offered.
     """
     workspace = line.workspace
-    if workspace is None or line.protected or line.destroys:
+    if workspace is None or line.protected or line.destroys or line.displaces:
         return ()
     found = Judge(rules, line, reads)
     asking = [run for run in found.runs() if run.words and not found.covers(run)]

@@ -144,6 +144,15 @@ class CommandLine:
         runs = surely_run(self.text, self.workspace) if self.workspace is not None else []
         return None if runs is None else tuple(runs)
 
+    @cached_property
+    def displaces(self) -> bool:
+        """True if it puts links or protected files at paths that its other commands may use."""
+        if self.workspace is None or not any(word in self.text for word in ("mv", "cp", "ln", "rsync")):
+            return False
+        from agentcli.permissions.shell.effects.taking import displaces
+
+        return self.followed is None or displaces(self.text, self.followed, self.workspace)
+
     @property
     def harmless(self) -> bool:
         """True if every command is known to only read permitted files."""

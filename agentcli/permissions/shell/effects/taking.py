@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
-from agentcli.permissions.paths import Workspace, below, judge_path, resolved
+from agentcli.permissions.paths import Workspace, below, judge_path, names_protected, resolved
+from agentcli.permissions.shell.effects.always_asked import names_only
+from agentcli.permissions.shell.effects.changes import matches
 from agentcli.permissions.shell.effects.private_tmp import seen_text
 from agentcli.permissions.shell.programs.forge import files_told
-from agentcli.permissions.shell.programs.known_programs import word_set
+from agentcli.permissions.shell.programs.known_programs import limited, word_set
+from agentcli.permissions.shell.programs.listing import placed
 from agentcli.permissions.shell.programs.readers import fits_reading
-from agentcli.permissions.shell.syntax.parse import Command, contents
+from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, contents, plain_git, syntax_tree
+from agentcli.permissions.shell.syntax.parse import below as nodes_below
+from agentcli.permissions.shell.syntax.state import Run
 
 
 def may_be_taken(text: str, folder: Path, workspace: Workspace) -> bool:
@@ -62,3 +69,64 @@ def line_makes_no_links(text: str) -> bool:
     parts, whole = contents(text)
     lines = [part.texts for part in parts]
     return whole and all(not words or makes_no_links(words) for words in lines)
+
+
+def displaces(text: str, runs: Sequence[Run], workspace: Workspace) -> bool:
+    """Return True if a line puts a link or a protected file where another of its commands may use it.
+
+    Such a path was looked at before anything was there.
+    """
+    links = any(_moved(run)[:1] == ["ln"] for run in runs)
+    moving = [number for number, run in enumerate(runs) if _displaces(run, workspace, links)]
+    if not moving:
+        return False
+    ordered = _TOGETHER.isdisjoint(node.type for node in nodes_below(syntax_tree(text)))
+    others = [run for number, run in enumerate(runs) if number != moving[0] and (number > moving[0] or not ordered)]
+    return any(run.reads or run.writes or (run.words and not _shows_names(run.words)) for run in others)
+
+
+_TOGETHER = word_set(
+    "pipeline for_statement while_statement c_style_for_statement function_definition & command_substitution"
+)
+"""Forms in which a later command of the text may run earlier."""
+_COPYING = re.compile(r"-\w*[aRrdPl]\w*|--(?:archive|recursive|no-dereference|links)")
+_MOST_LOOKED_AT = 2_000
+"""Maximum files of a folder to look at; a larger one counts as one with links."""
+
+
+def _moved(run: Run) -> list[str]:
+    """Return the words of a command that moves, copies or links files; none for any other."""
+    words = plain_git(list(limited(run.words))) if run.words else []
+    words = words[1:] if words[:2] == ["git", "mv"] else words
+    return words if words and words[0] in ("mv", "cp", "ln", "rsync") else []
+
+
+def _displaces(run: Run, workspace: Workspace, links: bool) -> bool:
+    """Return True if a command puts a link or a protected file at another path. `links`: the line makes links."""
+    words = _moved(run)
+    if not words or (words[0] in ("cp", "rsync") and not any(map(_COPYING.fullmatch, words))):
+        return False
+    *sources, target = [word for word in words[1:] if not word.startswith("-")] or [""]
+    if not sources or any(UNKNOWN in word for word in words):
+        return True
+    if words[0] == "ln" and ("/" in target or os.path.isdir(run.folders[0] / target)):
+        return True  # a relative name means another file there
+    found = [path for word in sources for at in run.folders for path in matches(str(placed(word, at, workspace)), at)]
+    if words[0] == "ln":
+        return any(path.is_symlink() or not path.is_file() for path in found)
+    return any(_has_links(path) or (links and not os.path.lexists(path)) for path in found)
+
+
+def _has_links(path: Path) -> bool:
+    """Return True if a path is a link, or a folder with one or with a protected file in it."""
+    if path.is_symlink() or not path.is_dir():
+        return path.is_symlink()
+    names = ((folder, name) for folder, folders, files in os.walk(path) for name in (*folders, *files))
+    looked = list(islice(names, _MOST_LOOKED_AT + 1))
+    return len(looked) > _MOST_LOOKED_AT or any(
+        names_protected(name, write=True) or os.path.islink(os.path.join(folder, name)) for folder, name in looked
+    )
+
+
+def _shows_names(words: Sequence[str]) -> bool:
+    return words[0] != "git" and (words[0] in ("true", ":") or names_only(words))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -206,6 +207,45 @@ def test_lines_whose_commands_have_rules_of_different_kinds_run(workspace: Works
 )
 def test_rules_about_files_cover_no_program_and_no_file_elsewhere(workspace: Workspace, command: str) -> None:
     assert asked(command, workspace, FILES).decision == "ask"
+
+
+MOVING = ("mv linked x", "cp -r linked x", "cp -aT linked x", "ln -s linked x", "mkdir x; mv linked/* x", "mv linke? x")
+USING = ("cat x/env", "echo a > x/out", "sed -i s/a/b/ x/out", "cp README.md x/up", "cd x/up && touch a", "grep -r a x")
+
+
+def test_what_a_line_moves_with_its_links_and_protected_files_is_used_by_no_rule_in_the_same_line(
+    tmp_path: Path,
+) -> None:
+    workspace = make_workspace(tmp_path)
+    (workspace.cwd / "linked").mkdir()
+    for name, target in (("env", "../.env"), ("out", "../../home/x"), ("up", "../..")):
+        (workspace.cwd / "linked" / name).symlink_to(target)
+    (workspace.cwd / "with/config").mkdir(parents=True)
+    (workspace.cwd / "with/config/.env").write_text("A=1\n")
+    moved = [f"{first}; {then}" for first in MOVING for then in USING]
+    others = (
+        "cp -r with x && grep -r A x",
+        "for i in 1 2; do cp README.md x/out; cp -a linked x; done",
+        "{ sleep 1; touch x/up/a; } | mv linked x",
+        "mkdir -p a/b && cd a/b && ln -s ../../README.md l && mv l ../../l && echo a > ../../l",
+        "ln -s . x; touch x/../a",
+        "git mv linked x; echo a > x/out",
+    )
+    code = proposed_rules(["bash(python3 *)"], whole=True)
+    chosen = proposed_rules(["bash(mv *)", "bash(cp *)", "bash(sed -i *)", "bash(touch *)", "bash(mkdir *)"])
+    for line in (*moved, *others):
+        assert asked(line, workspace, FILES).decision == "ask", line
+        assert not asked(line, workspace).programs(), line
+        for rules in (code, chosen):
+            assert explain_command(line, workspace, "ask", rules).decision == "ask", line
+    for line in (
+        "mv linked x && ls -la x && echo moved",
+        "mkdir -p a && echo a > a/b && mv linked a",
+        "mv src/pkg x && sed -i s/a/b/ x/a.py && cat x/b.py > log.txt",
+        "cp -r src x && touch x/pkg/c.py",
+        "ln -sf README.md x && cat x",
+    ):
+        assert asked(line, workspace, FILES).decision == "allow", line
 
 
 @each_row(
