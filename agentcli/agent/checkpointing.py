@@ -10,12 +10,12 @@ from datetime import datetime
 from itertools import takewhile
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentcli.core.errors import InputError
 from agentcli.core.event import Event, Noticed, Recorded, Warned
 from agentcli.core.journal import Journal
-from agentcli.core.message import Message, ToolCall
+from agentcli.core.message import CHANGED, MORE_CHANGED, Message, ToolCall
 from agentcli.core.on_demand import OnDemand
 from agentcli.core.record import Body, Checkpoint, Record, Undo
 from agentcli.core.sanitise import safe_line
@@ -36,7 +36,11 @@ They exist from the start if the session's last process died during a change.
 
 
 _MOST_TOLD = 20
-"""Files that the model is told of after an undo."""
+"""Files that the model is told of after an undo, and that a command's result lists."""
+_MOST_LOOKED_AT = 500
+"""Files changed by a command for which git's rules are read."""
+_LARGEST = 200_000
+"""Bytes of a file, before and after, whose changed lines are counted."""
 _BACKGROUND = "File changes by background commands are not covered: /undo and /rewind will not restore them."
 
 
@@ -67,6 +71,7 @@ class Checkpointer:
         self._warned_before = False
         """True once `_warned` contains what earlier processes of the session warned of."""
         self.cwd, self._inside = cwd, f"{os.path.realpath(cwd)}/"
+        self._newest: Checkpoint | None = None
         self._alone = asyncio.Lock()  # subagents work side by side, and share this
         self._changes = make_changes(self._waiting.append)
         if interrupted := self._changes.now:
@@ -89,6 +94,31 @@ class Checkpointer:
     async def before_rerun(self) -> None:
         """Take the state of folders that have joined the workspace, before the command that is open runs again."""
         await asyncio.to_thread(self._changes().before_rerun)
+
+    async def changed_by(self, call_id: str) -> Mapping[str, Any]:
+        """Return the files that the newest command has changed, as metadata of its result; empty for none.
+
+        Folders and what git ignores are left out. It is empty, too, if another call has changed files since.
+        """
+        made = self._newest
+        if made is None or made.data.get("cause") != "command" or call_id not in made.data.get("calls", ()):
+            return {}
+        return await asyncio.to_thread(self._compared, made)
+
+    def _compared(self, made: Checkpoint) -> Mapping[str, Any]:
+        from agentcli.sessions.checkpoints.file_states import states_from_json
+
+        before, after = (states_from_json(made.data.get(moment)) for moment in ("before", "after"))
+        folders = {path for states in (before, after) for path, state in states.items() if state and state.is_folder}
+        files = sorted(before.keys() - folders)
+        told = [path for path in files[:_MOST_LOOKED_AT] if not _is_ignored(path)]
+        more = max(0, len(told) - _MOST_TOLD) + len(files[_MOST_LOOKED_AT:])
+        content = self._changes().content
+        changes = [
+            {"path": self._near(str(path)), **_change(path.name, content(before[path]), content(after.get(path)))}
+            for path in told[:_MOST_TOLD]
+        ]
+        return {CHANGED: changes, **({MORE_CHANGED: more} if more else {})} if changes else {}
 
     async def save(self, path: Path, save: Callable[[], Awaitable[bool]]) -> bool:
         """Have an editor save a file; the overwritten content can be restored."""
@@ -231,8 +261,10 @@ class Checkpointer:
     def _append(self) -> list[Recorded]:
         bodies, self._waiting[:] = list(self._waiting), []
         for body in bodies:
-            if self._changed is not None and isinstance(body, Checkpoint):
-                self._changed(map(Path, body.data.get("before") or ()))
+            if isinstance(body, Checkpoint):
+                self._newest = body
+                if self._changed is not None:
+                    self._changed(map(Path, body.data.get("before") or ()))
         return [self._record(body) for body in bodies]
 
 
@@ -307,6 +339,18 @@ class UndoStack:
         if self._checkpointer is None:
             raise InputError("This session has no file checkpoints.")
         return self._checkpointer
+
+
+def _change(name: str, before: bytes | None, after: bytes | None) -> Mapping[str, Any]:
+    """Return how a file was changed, with the number of lines if it is text. None is the content of a missing file."""
+    from agentcli.tools.lib.diff import unified
+
+    how = {"created": True} if before is None else {"deleted": True} if after is None else {}
+    old, new = before or b"", after or b""
+    if b"\0" in old + new or len(old) + len(new) > _LARGEST:
+        return how
+    diff = unified(old.decode("utf-8", "replace"), new.decode("utf-8", "replace"), name)
+    return {**how, "additions": diff.additions, "deletions": diff.deletions}
 
 
 def _is_ignored(path: Path) -> bool:

@@ -227,6 +227,12 @@ def exit_in_pipe(metadata: Mapping[str, Any]) -> int | None:
     return (code or (failed[-1] if failed else 0)) if isinstance(code, int) else None
 
 
+CHANGED, MORE_CHANGED = "changed", "more_changed"
+"""Metadata keys of a command's result for the files that it changed, and for how many are not listed.
+
+Each has its `path`, relative if it is in the workspace. It may be marked as `created` or `deleted`; a text has
+`additions` and `deletions`.
+"""
 FINDINGS = "findings"
 """Metadata key of a result: the end of its output, which lists the new findings of an edit."""
 ADDED = "Added by agentcli"

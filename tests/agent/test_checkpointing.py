@@ -9,14 +9,14 @@ import pytest
 
 from agentcli.core.errors import InputError
 from agentcli.core.event import Noticed, Warned
-from agentcli.core.message import Message, Text, ToolCall
+from agentcli.core.message import CHANGED, MORE_CHANGED, Message, Text, ToolCall
 from agentcli.core.on_demand import OnDemand
 from agentcli.program.program import covered
 from agentcli.providers.scripted.model import call, say
 from agentcli.sessions.checkpoints.changes import Changes
 from agentcli.sessions.settings import CheckpointLimits
 from agentcli.sessions.store import Store
-from tests.agent.open_session import messages, open_session, say_to
+from tests.agent.open_session import messages, open_session, results, say_to
 
 
 def desk_on_disk(  # type: ignore[no-untyped-def]
@@ -58,6 +58,33 @@ def test_what_git_ignores_goes_back_where_it_is_small_and_the_rest_is_told(tmp_p
     assert not (work / "src" / "kept").exists()
     assert "node_modules (was not looked into: a command installs it again)" in told[2]
     assert warned == []
+
+
+def test_the_result_of_a_command_lists_the_files_that_it_changed(tmp_path: Path) -> None:
+    command = "sed -i s/b/c/ src/a.py; rm old.txt; printf 'x\\ny\\n' > new.txt; echo k > ignored; chmod +x run; printf '\\0' > z"
+    script = [say("", call("bash", command=command)), say("", call("bash", command="true; exit 3")), say("Done.")]
+    work, session = desk_on_disk(tmp_path, script, everything=True)
+    (work / "src").mkdir()
+    for name, text in {".gitignore": "ignored\n", "src/a.py": "a\nb\n", "old.txt": "o\n", "run": "r\n"}.items():
+        (work / name).write_text(text)
+    say_to(session, "go")
+    made, none = results(session)
+    assert made.metadata[CHANGED] == [
+        {"path": "new.txt", "created": True, "additions": 2, "deletions": 0},
+        {"path": "old.txt", "deleted": True, "additions": 0, "deletions": 1},
+        {"path": "run", "additions": 0, "deletions": 0},
+        {"path": "src/a.py", "additions": 1, "deletions": 1},
+        {"path": "z", "created": True},
+    ]
+    assert CHANGED not in none.metadata
+
+
+def test_a_command_that_changes_many_files_lists_the_first_and_counts_the_others(tmp_path: Path) -> None:
+    script = [say("", call("bash", command="for n in $(seq 100 620); do echo $n > f$n; done")), say("Done.")]
+    _, session = desk_on_disk(tmp_path, script)
+    say_to(session, "go")
+    (made,) = results(session)
+    assert [len(made.metadata[CHANGED]), made.metadata[MORE_CHANGED]] == [20, 501]
 
 
 def test_an_ignored_folder_with_too_many_files_is_told_when_something_comes_or_goes_in_it(tmp_path: Path) -> None:

@@ -445,7 +445,11 @@ class CheckpointStage(Stage):
             if call.harmless:
                 return await run(call)
             call = replace(call, box=self._noting(call.box))
-            return await self._checkpointer.run(lambda: run(call), call.its_tool, call.paths, call.call)
+            done = await self._checkpointer.run(lambda: run(call), call.its_tool, call.paths, call.call)
+            changed = await self._checkpointer.changed_by(call.call.call_id)
+            if not changed or done.output is None:
+                return done
+            return replace(done, output=replace(done.output, metadata={**done.output.metadata, **changed}))
 
         return ran
 

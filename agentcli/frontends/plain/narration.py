@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from agentcli.frontends.terminal.render import findings
-from agentcli.frontends.terminal.render.calls import HEAD_SHARE, brief
+from agentcli.frontends.terminal.render.calls import HEAD_SHARE, brief, changes
 from agentcli.frontends.terminal.render.facts import Work
 from agentcli.frontends.terminal.render.pieces import (
     Attached,
@@ -86,6 +86,7 @@ def _called(piece: Called, look: Look) -> list[str]:
     status = "Done" if result.status == "success" else result.status.capitalize()
     short = brief(result, look, shown=piece.answered)
     lines = [f"{status}: {_title(piece.title, look)}" + (f", {short}" if short else "")]
+    lines += [f"Changed: {file}" for file in changes(piece, look)]
     change = result.metadata.get("diff")
     if isinstance(change, str) and change:
         shown = [] if piece.displayed and not result.failed else change.rstrip("\n").split("\n")

@@ -12,6 +12,7 @@ from agentcli.core.journal import Journal
 from agentcli.core.message import Message
 from agentcli.core.record import Body, Checkpoint
 from agentcli.sessions.checkpoints.checkpoints import Checkpoints, Pending, Restored
+from agentcli.sessions.checkpoints.file_states import State
 from agentcli.sessions.checkpoints.undo import Batch, Taking, batch_id, batches, to_redo, to_rewind, to_undo
 
 UNCOVERED_TOLD = 3
@@ -95,6 +96,10 @@ class Changes:
     def files_since(self, seq: int) -> frozenset[Path]:
         """Return the restorable files that have changed since record `seq`."""
         return frozenset(target.path for target in to_rewind(self.batches(), seq).targets)
+
+    def content(self, state: State | None) -> bytes | None:
+        """Return the content of a file in this state. None if there was no file, or if its content is lost."""
+        return self._checkpoints.content(state)
 
     def batches(self) -> list[Batch]:
         """Return all changes, undoes and redoes, oldest first, except those from an imported file."""

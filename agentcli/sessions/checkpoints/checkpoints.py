@@ -186,6 +186,15 @@ class Checkpoints:
         }
         return Restored(tuple(changed), skipped, Checkpoint(data))
 
+    def content(self, state: State | None) -> bytes | None:
+        """Return the content of a file in this state, or a link's target.
+
+        None if there was no file, or if its content is lost.
+        """
+        if state is None or state.is_folder:
+            return None
+        return state.link.encode("utf-8", "surrogateescape") if state.link else self._objects.get(state.sha256)
+
     def _pending(self, cause: Cause, calls: Sequence[str], found: FileStates) -> Pending:
         pending = Pending(new_id(), cause, tuple(calls), found, time.time_ns())
         # Without it, an interrupted change cannot be undone; that is no reason to stop the work.

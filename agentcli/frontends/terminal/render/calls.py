@@ -7,7 +7,7 @@ from itertools import islice
 
 from agentcli.core.dataclass import replace
 from agentcli.core.message import ToolResult
-from agentcli.core.sanitise import safe
+from agentcli.core.sanitise import safe, safe_line
 from agentcli.core.subagent_result import calls_of, spent
 from agentcli.core.text.words import plural
 from agentcli.core.tool import DECLINED, NO_OUTPUT
@@ -40,14 +40,44 @@ def called(piece: Called, width: int, look: Look, markdown: Markdown, whole: boo
         found = [theme.paint("warn", row) for line in piece.findings for row in wrap(line, width - 2)]
         few = _first(_indented(found), None if whole else look.output_lines, width, theme)
         return [*above, head, *_first(_indented(changed), None if whole else look.diff_lines, width, theme), *few]
+    files = changes(piece, look) if whole else [*filter(None, [_in_a_row(piece, look, width - 2)])]
+    above = [*above, head, *(theme.paint("dim", f"  {clip(row, width - 2)}") for row in files)]
     rows = _output(result, width, look, markdown, whole or piece.answered)
     if piece.answered or (result.name in look.for_people and not result.failed):
         most = look.output_lines if piece.answered else look.diff_lines
-        return [*above, head, *_first(_indented(rows), None if whole else most, width, theme)]
+        return [*above, *_first(_indented(rows), None if whole else most, width, theme)]
     limit = len(rows) if whole else _limit(piece, look)
     first = limit // HEAD_SHARE if result.failed else 0
     wrapped = len(rows) > result.for_people.strip("\n").count("\n") + 1
-    return [*above, head, *_fold([*_indented(rows)], limit, first, width, theme, "rows" if wrapped else "lines")]
+    return [*above, *_fold([*_indented(rows)], limit, first, width, theme, "rows" if wrapped else "lines")]
+
+
+def changes(piece: Called, look: Look) -> list[str]:
+    """Return the files that a command changed, each with its changed lines: `src/a.py +3 −1`."""
+    rows: list[str] = []
+    for file in piece.changed:
+        path = expand(look.near(safe_line(str(file.get("path", "")))))
+        added, deleted = file.get("additions"), file.get("deletions")
+        lines = (
+            f"+{added} −{deleted}" if isinstance(added, int) and isinstance(deleted, int) and added + deleted else ""
+        )
+        how = "new" if file.get("created") else "deleted" if file.get("deleted") else ""
+        rows.append(" ".join(filter(None, [path, how, lines])))
+    return [*rows, *_more(piece.more_changed)]
+
+
+def _in_a_row(piece: Called, look: Look, room: int) -> str:
+    """Return the changed files that fit in a row, at least one, and the number of the others."""
+    files, row = changes(piece, look)[: len(piece.changed)], ""
+    for shown in range(len(files), 0, -1):
+        row = " · ".join([*files[:shown], *_more(len(files) - shown + piece.more_changed)])
+        if _width(row) <= room:
+            break
+    return row
+
+
+def _more(count: int) -> list[str]:
+    return [f"{count:,} more"] if count else []
 
 
 def _limit(piece: Called, look: Look) -> int:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.mcp_servers import is_answer
-from agentcli.core.message import FINDINGS, Pieces, ToolResult
+from agentcli.core.message import CHANGED, FINDINGS, MORE_CHANGED, Pieces, ToolResult
 from agentcli.core.record import TodoItem
 from agentcli.core.sanitise import safe
 from agentcli.frontends.run.findings import Finding
@@ -120,10 +120,22 @@ class Called:
         return safe(found).split("\n") if isinstance(found, str) and found else ()
 
     @property
+    def changed(self) -> Sequence[Mapping[str, Any]]:
+        """The files that a command changed."""
+        found = self.result.metadata.get(CHANGED)
+        return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list | tuple) else ()
+
+    @property
+    def more_changed(self) -> int:
+        """How many files it changed besides."""
+        more = self.result.metadata.get(MORE_CHANGED)
+        return more if self.changed and isinstance(more, int) else 0
+
+    @property
     def body(self) -> Literal["none", "line", "whole"]:
         """Lines below the call's own: none for reads and listings; `line` if they fit on the call's line."""
         result = self.result
-        if result.failed or self.findings or (result.metadata.get("diff") and not self.displayed):
+        if result.failed or self.findings or self.changed or (result.metadata.get("diff") and not self.displayed):
             return "whole"
         if result.name in FOLDED and not result.metadata.get("diff"):
             return "none"
@@ -137,7 +149,7 @@ class Called:
         person.
         """
         result = self.result
-        if result.status not in ("success", "error") or result.metadata.get("diff") or self.findings:
+        if result.status not in ("success", "error") or result.metadata.get("diff") or self.findings or self.changed:
             return False
         return result.name not in UNFOLDED and not self.displayed
 

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentcli.core.event import Event, Recorded, TurnEnded
-from agentcli.core.message import FOR_MODEL, Message, Text, ToolCall, ToolResult, Usage
+from agentcli.core.message import CHANGED, FOR_MODEL, MORE_CHANGED, Message, Text, ToolCall, ToolResult, Usage
 from agentcli.core.record import Record
 from agentcli.core.subagent_result import spending
 from agentcli.frontends.plain.narration import narrate
 from agentcli.frontends.run.findings import CHANGES, Finding
+from agentcli.frontends.terminal.render.calls import called
 from agentcli.frontends.terminal.render.markdown import lines as markdown
 from agentcli.frontends.terminal.render.markdown_blocks import Block
 from agentcli.frontends.terminal.render.pieces import Called, Findings, Note, Printed, Reply, Thought, UserMessage
@@ -49,6 +50,25 @@ def test_long_output_of_a_failed_command_keeps_its_head_and_its_end_with_a_count
     passed = replace(result, status="success")
     rows = render([Called("$ make", passed)], 80, Look(MUTE, output_lines=3), markdown)
     assert [row.strip() for row in rows[1:]] == ["… 27 earlier lines (Ctrl-O)", "line 27", "line 28", "line 29"]
+
+
+def test_the_files_that_a_command_changed_are_under_it_in_one_line() -> None:
+    changed = [
+        {"path": "src/a.py", "additions": 3, "deletions": 1},
+        {"path": "/other/b.py", "created": True, "additions": 2, "deletions": 0},
+        {"path": "old.bin", "deleted": True},
+    ]
+    result = ToolResult("c", "bash", "success", "ok", metadata={"exit_code": 0, CHANGED: changed})
+    piece = Called("$ make", result)
+    files = ["src/a.py +3 −1", "/other/b.py new +2 −0", "old.bin deleted"]
+    assert not piece.folds
+    assert render([piece], 80, Look(MUTE), markdown) == ["● $ make · exit 0, 1 line", f"  {' · '.join(files)}", "  ok"]
+    assert render([piece], 40, Look(MUTE), markdown)[1:-1] == ["  src/a.py +3 −1 · 2 more"]
+    assert called(piece, 80, Look(MUTE), markdown, whole=True)[1:-1] == [f"  {file}" for file in files]
+    many = replace(piece, result=replace(result, metadata={**result.metadata, MORE_CHANGED: 1_500}))
+    assert render([many], 40, Look(MUTE), markdown)[1:-1] == ["  src/a.py +3 −1 · 1,502 more"]
+    assert narrate(many, Look(MUTE))[1:-1] == [f"Changed: {file}" for file in (*files, "1,500 more")]
+    assert Called("$ ls", replace(result, metadata={"exit_code": 0, CHANGED: "?"})).folds
 
 
 def test_wrapped_lines_that_are_left_out_are_counted_as_rows() -> None:
