@@ -89,7 +89,8 @@ def _print_topics() -> None:
         rows += [[group, ""], *([f"  {topic}", manual.summary(topic)] for topic in topics)]
     print_table((Column("topic", style="bold"), Column("about", wraps=True)), rows)
     say()
-    say("`agentcli help TOPIC` opens a topic, `agentcli help WORDS` finds words, `agentcli --help` lists commands.")
+    more = "`agentcli help TOPIC` opens a topic, `agentcli help WORDS` finds words, `agentcli --help` lists commands."
+    print_styled([(more, "")])
 
 
 def _print_answer(text: str, commands: Sequence[str]) -> None:

@@ -258,8 +258,8 @@ COMMANDS = frozenset(_PLACES)
 
 _EPILOG = """\b
 Examples:
-  agentcli "why does the test fail?"          # a session with its first message
-  git diff | agentcli -p "review this"        # one answer, then exit
+  agentcli "why does the test fail?"    # a session with its first message
+  git diff | agentcli -p "review this"  # one answer, then exit
 
 `agentcli COMMAND --help` for details, `agentcli help` for the manual, --version for the version."""
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import re
+import sys
 from typing import Annotated
 
 import pytest
@@ -15,6 +17,8 @@ from agentcli.core.dataclass import dataclass
 from agentcli.core.errors import AgentError
 from agentcli.frontends.cli.parser import invoke, reduced, whole_group
 from agentcli.program.command_line.flags import taking
+from agentcli.system.cells import ESCAPE, width
+from tests.program.command_line.test_printing import Screen
 from tests.tables import each_row
 
 
@@ -51,6 +55,18 @@ def test_only_the_command_that_is_asked_for_has_its_parameters_read() -> None:
     asked = typer.main.get_command(reduced(app, ["first"])).main(given, standalone_mode=False)
     assert asked == "5 ['a', 'b'] there"
     assert first.__doc__ == "Do the first thing."
+
+
+@pytest.mark.parametrize("words", [["help"], ["--help"]])
+def test_the_first_page_of_the_help_wraps_at_words(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Screen()
+    monkeypatch.setattr(sys, "stdout", screen)
+    monkeypatch.setenv("COLUMNS", "80")
+    with contextlib.suppress(SystemExit):
+        invoke(words)
+    lines = ESCAPE.sub("", screen.getvalue()).splitlines()
+    assert len(lines) > 20
+    assert max(map(width, lines)) <= 80
 
 
 @pytest.mark.parametrize(
