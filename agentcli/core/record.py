@@ -33,6 +33,11 @@ MODE_SUMMARIES: Mapping[Mode, str] = {
 """The effect of each mode, for people."""
 
 
+def in_mode(mode: Mode) -> str:
+    """Return the sentence about a mode's effect."""
+    return f"{mode.capitalize()} mode: {MODE_SUMMARIES[mode]}."
+
+
 USUAL_ACCOUNT = "default"
 """Name of the account whose keys have no name."""
 TIMED_RULES = "timed rules"

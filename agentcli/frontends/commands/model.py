@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from agentcli.agent.settings import EFFORTS, with_effort
 from agentcli.core.errors import UsageError
 from agentcli.core.model import ModelSpec
-from agentcli.core.record import MODE_SUMMARIES, MODES
+from agentcli.core.record import MODE_SUMMARIES, MODES, in_mode
 from agentcli.core.text.words import one_of
 from agentcli.frontends.commands.base import CommandContext, terminal_command
 from agentcli.frontends.terminal.dialogs.dialogs import Filter, start_of
@@ -183,7 +183,7 @@ async def mode(context: CommandContext, name: str) -> None:
             return
         name = MODES[chosen]
     context.show_events(context.session.switch(mode=name))
-    context.say(f"{name.capitalize()} mode: {MODE_SUMMARIES[context.session.core.approval.mode]}.")
+    context.say(in_mode(context.session.core.approval.mode))
 
 
 @terminal_command("Terminal", at_once=True, arguments=themes, former="theme")

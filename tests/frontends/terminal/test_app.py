@@ -580,6 +580,7 @@ def test_a_plan_is_read_and_approved(tmp_path: Path) -> None:
 def test_shift_tab_goes_through_the_modes(tmp_path: Path) -> None:
     with preview(tmp_path) as t:
         t.send("\x1b[Z", until="auto-edit · demo")
+        t.until("Auto-edit mode: edits files in this folder without asking, asks for the rest.")
         t.send("\x1b[Z", until="auto · demo")
         t.send("\x1b[Z", until="plan · demo")
         t.send("\x1b[Z", until="ask · demo")

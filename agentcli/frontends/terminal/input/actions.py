@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentcli.core.errors import INTERRUPTED, AgentError
+from agentcli.core.record import in_mode
 from agentcli.core.text.words import PASTED, plural
 from agentcli.frontends.terminal.console import Console
 from agentcli.frontends.terminal.dispatch import Repl
@@ -90,6 +91,7 @@ class KeyActions:
         session = self._console.session
         mode = after(session.core.approval.mode, sandboxed=session.report.status().sandboxed)
         self._console.show_events(session.switch(mode=mode))
+        self._console.notice(in_mode(mode), MODE_SHOWN)
 
     def _fold_thinking(self) -> None:
         console, look = self._console, self._console.look
@@ -103,6 +105,8 @@ class KeyActions:
             self._console.notice("Nothing is running that can be sent to the background.")
 
 
+MODE_SHOWN = 5.0
+"""Seconds for which the effect of a mode is shown after a switch."""
 TWICE = 1.5
 """Seconds within which a second Ctrl-C exits, and a second Esc rewinds."""
 
