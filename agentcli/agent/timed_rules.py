@@ -25,7 +25,7 @@ MOST = 20
 """Rules of a session."""
 LONGEST = 86_400.0
 """Seconds for which a rule may be allowed."""
-_TERM = re.compile(r"(.*\)|[\w*.:-]+)\s+for\s+(?:(\d{1,6})\s+calls?|(\d\S*[smh]))", re.DOTALL)
+_TERM = re.compile(r"['\"]?(.*\)|[\w*.:-]+)['\"]?\s+for\s+(?:(\d{1,6})\s+calls?|(\d\S*[smh]))", re.DOTALL)
 USAGE = "Write RULE for 30m, or RULE for 10 calls: at most 24h."
 
 

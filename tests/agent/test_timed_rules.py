@@ -65,6 +65,7 @@ def held(journal: Any, now: Now) -> TimedRules:
         ("bash(make *) for 10 calls", "bash(make *)", Term(calls=10)),
         ("edit for 1 call", "edit", Term(calls=1)),
         ("bash(make) for 1h30m", "bash(make)", Term(seconds=5400)),
+        ("'bash(make *)' for 30m", "bash(make *)", Term(seconds=1800)),
         ("bash(echo for 30m)", "bash(echo for 30m)", None),
         ("bash(echo (a) for 3 calls)", "bash(echo (a) for 3 calls)", None),
         ("bash(make *)", "bash(make *)", None),

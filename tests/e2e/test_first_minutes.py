@@ -111,7 +111,7 @@ def test_the_program_tells_about_itself_and_the_session(program: Program) -> Non
             for command, words in {
                 "/cache": "cache write",
                 "/doctor": "ok    key for anthropic",
-                "/permissions": "No rules set.",
+                "/permissions": "No rules set. “Always” in an approval saves one; /permissions allow bash(make *)",
                 "/stats": "Per day",
                 f"/export {program.base}/session.md": "session.md, ",
                 "/tasks": "No background jobs.",

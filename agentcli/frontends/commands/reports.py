@@ -74,9 +74,12 @@ def _rules(context: Context) -> Sequence[str]:
     timed = session.core.approval.timed.now
     return [
         f"Mode: {session.core.approval.mode}. {context.program.workspace_policy.sandbox.report}",
-        *([*lines, *(timed.lines() if timed is not None else ())] or ["No rules set."]),
+        *([*lines, *(timed.lines() if timed is not None else ())] or [_NO_RULES]),
         *(["/permissions remove takes a rule back that you saved for this project."] if saved else []),
     ]
+
+
+_NO_RULES = "No rules set. “Always” in an approval saves one; /permissions allow bash(make *) for 30m lasts so long."
 
 
 def _findings(context: Context) -> Sequence[str]:
