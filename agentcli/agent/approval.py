@@ -22,7 +22,7 @@ from agentcli.core.on_demand import OnDemand
 from agentcli.core.record import Mode
 from agentcli.core.schema import check
 from agentcli.core.tool import DECLINED, Effect, Tool, Traits
-from agentcli.permissions.paths import Workspace
+from agentcli.permissions.paths import Workspace, judge_path
 from agentcli.permissions.rules import Rule, Rules, in_own_names, parse_rule, parse_rules
 from agentcli.permissions.unattended import FIRST_DENIAL, NOBODY, OTHER_PARTS, next_step
 
@@ -334,7 +334,7 @@ class ApprovalGate:
     async def _ask(self, call: Call, decision: Decision) -> ApprovalRequest:
         given, tool = _checked(call), call.its_tool
         parts = decision.explains() if self.attended else ()
-        why = _lines(decision.why, parts)
+        why = _lines(decision.why, parts, replace_cwd(self.workspace, call.folder))
         ask = ApprovalRequest(
             call=call.call,
             title=tool.title(given) or tool.name,
@@ -422,15 +422,22 @@ def _kind(traits: Traits) -> Literal["command", "diff", "input", "plan"]:
     return _KINDS.get(traits.effect, "input") if traits.subject.field else "input"
 
 
-def _lines(why: str, parts: Sequence[str]) -> str:
+def _lines(why: str, parts: Sequence[str], workspace: Workspace) -> str:
     """Return the reason for a question, with a line for each command of a longer line.
 
     The reason comes first, unless these lines contain it.
     """
     if len(parts) < 2:
         return why
-    more = [piece for piece in why.split("; ") if not any(piece in part for part in parts)]
+    told = "\n".join(parts)
+    more = [piece for piece in why.split("; ") if piece not in told and _in_full(piece, workspace) not in parts]
     return "\n".join(("; ".join(more), *parts) if more else parts)
+
+
+def _in_full(why: str, workspace: Workspace) -> str:
+    """Return a reason about a path outside as it is told for the path in full."""
+    word = why.removesuffix(" is outside the workspace")
+    return why if word == why else judge_path(word, workspace, write=False).why
 
 
 def _rewrites(parts: Sequence[str]) -> bool:

@@ -407,6 +407,26 @@ def test_the_answer_that_allows_a_program_in_the_sandbox_runs_this_call_there_to
         assert [*map(str, saved)] == ["sandbox(python3 *)"] * inside
 
 
+def test_a_question_names_a_path_outside_once_however_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work, home = tmp_path / "work", tmp_path / "home"
+    monkeypatch.setenv("HOME", str(home))
+    for folder in (work, home):
+        folder.mkdir()
+    workspace = Workspace(work, (work,), home=home, sandboxed=True, undo=UndoCover(1_000_000, 1_000, frozenset()))
+    person, journal, bash = Person(ApprovalResponse("no")), MemorySession(), {one.name: one for one in tools()}["bash"]
+    gate = ApprovalGate(
+        TRAITS, Rules(), "auto", workspace, person, _no_preview, lambda _: None,
+        OnDemand(partial(TimedRules, journal, journal.append)),
+    )  # fmt: skip
+    for there, full in (("~", home), ("..", tmp_path)):
+        line = ToolCall("c", "bash", {"command": f"ls -la {there}; mount | grep -E ' /root| / '"})
+        asyncio.run(gate.decide(beginning(line, bash)))
+        outside = [reason for reason in person.asked[-1].why.split("\n") if reason.endswith("outside the workspace")]
+        assert outside == [f"{full} is outside the workspace"]
+
+
 def test_nothing_is_gathered_for_a_question_that_nobody_can_answer(tmp_path: Path) -> None:
     person, journal, bash = (
         Person(ApprovalResponse("once")),
