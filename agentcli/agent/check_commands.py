@@ -96,6 +96,8 @@ def named_kinds(words: Sequence[str]) -> frozenset[Kind]:
         and not (program == "go" and "test" in operands)
     ):
         return frozenset()
+    if is_interpreter(program) and (module := re.search(_CALLS_MODULE, " ".join(words[1:]))):
+        return named_kinds([program, "-m", module[1]])
     own = _named(PurePath(program).stem if program.endswith((".sh", ".py", ".js", ".ts", ".mjs", ".rb")) else program)
     if own and own != {"checks"}:
         return own
@@ -110,6 +112,10 @@ def named_kinds(words: Sequence[str]) -> frozenset[Kind]:
         separate = any(re.search(r"(?i)(?:^|[:_-])tests?(?:$|[:_-])", word) and "/" not in word for word in operands)
         found = found if separate else first
     return found or (frozenset({"lint"}) if "--check" in words else found)
+
+
+_CALLS_MODULE = r"\b(?<!\.)import (?:\w+, )*(\w+)\b(?s:.*)\b\1\.(?:main|compile\w*)\("
+"""Code on the command line that runs a check as a module, such as `py_compile.compile(name)`."""
 
 
 def _is_data(word: str, before: Sequence[str]) -> bool:
@@ -145,6 +151,7 @@ _LANGUAGES = {
     "PHP": ("php", "phpunit pest phpstan psalm"),
     "Swift": ("swift", "swift swiftlint"),
     ".NET": ("cs fs vb", "dotnet"),
+    "Shell": ("sh bash zsh fish", "shellcheck shfmt"),
 }
 """Languages with the endings of their files and the programs that read no other language's files."""
 
@@ -230,6 +237,8 @@ def _named(word: str) -> frozenset[Kind]:
             found.add(kind)
     if len(found) > 1:
         found.discard("checks")  # check-types, test:ci
+    if "build" in found and "compile" in word:
+        found.discard("tests")  # test-compile
     if re.search(r"[a-z]Tests?$|^test[A-Z]|^check[A-Z]|^test_", word):
         found.add("tests")
     return frozenset(found)

@@ -14,7 +14,7 @@ from functools import cache
 
 from agentcli.agent.check_commands import checkers, named_kinds
 from agentcli.agent.claim_words import LANGUAGES, NO_ERRORS, OBJECT, PREDICATE, SUBJECTS, Kind, spoken_in
-from agentcli.agent.reported_runs import REPORTED, SPAN, runs_in, with_reports_marked
+from agentcli.agent.reported_runs import REPORTED, SPAN, runs, runs_in, with_reports_marked
 from agentcli.core.dataclass import dataclass
 
 _PATH = r"[^`\s]*(?:/|\.[^`\s])[^`\s]*"
@@ -31,6 +31,7 @@ _NOTHING_FAILED = r"\b(?:nothing|none)\b(?: [\w'’]+){0,3}? [\w-]*(?:broken?|br
 _BEFORE = r"(?i:\b(?:pre-?existing|existing(?=(?: \S+){0,5} (?:fail|error|warning|issue|conflict))|unrelated|already (?:fail\w*|broken|red|there|present)|baseline|before (?:my|this|these|the) change\w*)\b)"
 _FAILS = r"(?i:\b(?:fails|still fail|(?:remaining|only) (?:[\w`-]+ ){0,3}(?:failures?|red)|(?<!\bthe )(?<!\bwere )(?<!\bwas )(?<!\bbeen )failing)\b)"
 """A failure at the time of the message."""
+_SOME_FAIL = r"(?i)\b(?<!not )(?:fails?|still failing)\b|\b[1-9]\d* (?:tests? )?(?:failed|failing|failures?)\b"
 _FAILURES = r"(?i)\b(?:fail\w*|errors?|warnings?|issues?|conflicts?)\b"
 _OTHERS = r"\([^()]*\b(?:pre-?existing|existing|unrelated|already|known|before)\b[^()]*\)"
 """What was wrong before, in parentheses."""
@@ -92,13 +93,13 @@ def claims(text: str, *, named: bool = True) -> frozenset[Kind]:
     if not spoken:
         return frozenset()
     text = re.sub(_FIGURE_SPAN, r"\1", text)
-    found, runs, ran = set[Kind](), frozenset[Kind](), frozenset[Kind]()
+    found, own, ran = set[Kind](), frozenset[Kind](), frozenset[Kind]()
     for clause in _clauses(text, spoken):
-        before, runs = runs or ran, runs_in(clause)
+        before, own = own or ran, runs_in(clause)
         ran = _subjects_in(clause) if re.search(_RAN, clause) else frozenset()
         if not named and _checkers().search(clause):
             continue
-        said = set(_claimed(clause, runs, spoken))
+        said = set(_claimed(clause, own, spoken))
         found |= said or (before if _is_about_all(clause) else set()) or _of_green(clause) or _of_anything(clause)
         found |= _of_ci(clause)
     return frozenset(found)
@@ -145,12 +146,19 @@ def counts_claimed(text: str) -> Iterator[int]:
 
 
 def commands_claimed(text: str) -> Iterator[str]:
-    """Yield the commands in backquotes that a message says succeeded, if they are checks."""
+    """Yield the commands in backquotes that a message says succeeded, if they are checks.
+
+    A list may hold a command of which another clause says that it fails: it is left out.
+    """
     spoken = spoken_in(text)
-    for clause in _clauses(text, spoken):
-        runs = runs_in(clause)
-        if runs and not {"tests", "lint", "build", "checks"}.isdisjoint(_claimed(clause, runs, spoken)):
-            yield from (span.strip("`$ ") for span in re.findall(SPAN, clause) if runs_in(span))
+    clauses = list(_clauses(text, spoken))
+    failing = [one.strip("`$ ") for clause in clauses if re.search(_FAILS, clause) for one in re.findall(SPAN, clause)]
+    for clause in clauses:
+        named = runs_in(clause)
+        if named and not {"tests", "lint", "build", "checks"}.isdisjoint(_claimed(clause, named, spoken)):
+            told = any(_patterns(name).success.search(clause) for name in spoken)
+            said = (span.strip("`$ ") for span in re.findall(SPAN, clause) if runs_in(span))
+            yield from (one for one in said if told or not any(runs(bad, one) for bad in failing))
 
 
 def admitted(text: str) -> frozenset[Kind]:
@@ -160,10 +168,20 @@ def admitted(text: str) -> frozenset[Kind]:
         kinds = runs_in(clause) | _subjects_in(clause)
         if re.search(_BEFORE, clause) and (failures := re.findall(_FAILURES, clause)):
             kinds = kinds if any(not word.lower().startswith("warning") for word in failures) else frozenset({"lint"})
-            found |= kinds | {"checks"} if kinds else {"tests", "build", "lint", "checks"}
-        elif re.search(_FAILS, clause) and not any(one.search(clause) for one in (parts.success, parts.later[0])):
+            found |= kinds | {"checks"}
+        elif re.search(_FAILS, re.sub(_MENDED, "", clause)) and not any(
+            one.search(clause) for one in (parts.success, parts.later[0])
+        ):
             found |= kinds | {"checks", "ci"}
     return frozenset(found)
+
+
+def tells_failures(text: str) -> bool:
+    """Return True if a clause says that something fails, such as "Two fail only because ..."."""
+    conditions = _patterns("English").later[0]
+    return any(
+        re.search(_SOME_FAIL, _before([conditions], re.sub(_SETTLED, "", one))) for one in _clauses(text, ["English"])
+    )
 
 
 def assertions(text: str) -> Iterator[str]:

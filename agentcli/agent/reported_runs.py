@@ -14,10 +14,10 @@ SPAN = r"`[^`\n]+`"
 REPORTED = re.compile(r"\x02(.*?)\x02")
 """Mark before an item of a list of runs, with the language of the words above it."""
 _FENCE = re.compile(r"\s*(?:```|~~~)")
-_ITEM = re.compile(rf"\s*(?:(?:[-*+•|]|\d+[.)])[\s|]|{SPAN}|$)")
+_ITEM = re.compile(rf"\s*(?:\||(?:[-*+•]|\d+[.)])[\s|]|{SPAN}|$)")
 _NAMED = rf"(?i)[\s*+•|.)\[\]x✅✓✔☑\d-]*(?:(?<=[✅✓✔☑]) ?[^`\n]|(?:[\w./-]+:\**\s+)?(?:(?:re-?)?ran )?{SPAN}|[\d,]+ \w|(?:[\w/-]+ ){{0,3}}(?:%s))"
 _MARKS = "\\s>*#_•|+-"
-_HEAD = re.compile(rf"(?:\s*\d+[.)])?[{_MARKS}]*((?:[\w'’ ,-]|{SPAN})+?)(?:\*\*|__)?(?::(?:\*\*|__)?(.*)| *$)")
+_HEAD = re.compile(rf"[{_MARKS}]*(?:\d+[.)])?[{_MARKS}]*((?:[\w'’ ,-]|{SPAN})+?)(?:\*\*|__)?(?::(?:\*\*|__)?(.*)| *$)")
 _HEADING = re.compile(r"\s*(?:#|\*\*|__)")
 _PLAN = re.compile(r"(?im)^\s*#.*\bplan\b|<\w*plan>")
 _PLANNED = re.compile(r"(?i)\b(?:plan|steps?|how|to|next|suggested|recommended|manual\w*|you|your)\b")
