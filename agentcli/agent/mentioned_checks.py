@@ -7,15 +7,26 @@ repeats a figure of its output.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import PurePath
 
-from agentcli.agent.check_commands import checkers, kinds_of, named_kinds
+from agentcli.agent.check_commands import EVERY, checkers, kinds_of, named_kinds
 from agentcli.agent.claims import LIST_MARKS, assertions
 from agentcli.agent.intent import telling_words
-from agentcli.agent.proof import PERSON, Ledger, Step, changes_code, checks_in, has_failed, line_of, lines_of_failure
+from agentcli.agent.proof import (
+    PERSON,
+    Ledger,
+    Step,
+    changes_code,
+    checks_in,
+    commands_of_script,
+    has_failed,
+    line_of,
+    lines_of_failure,
+)
 from agentcli.agent.reported_runs import SPAN, runs, runs_in
 from agentcli.core.dataclass import dataclass
-from agentcli.permissions.shell.programs.known_programs import word_set
+from agentcli.permissions.shell.programs.known_programs import is_interpreter, word_set
 
 _ALL_OF = r"(?<![\d/.])([2-9]|[1-9]\d+)\s*/\s*\1(?![\d/.])"
 """All of so many."""
@@ -23,6 +34,8 @@ _FIGURE = r"(?<![\w.,#/$~^:-])\d[\d,]*\d(?![\w%/]|[.,:]\d)"
 """A number of at least two digits: no part of a name, a version, a date or a time."""
 _PLAIN = r"[A-Za-z]+"
 """A word that any text may contain."""
+_ADVICE = rf"(?i){LIST_MARKS}(?:(?:to|for|then|now|next|please|or|and) (?:[\w-]+ ){{0,4}}?,? ?)?(?:re-?)?(?:run|use|execute|try|call) "
+"""An imperative at the start of a clause."""
 _RUNNERS = word_set("bash bun bunx exec node npm npx pnpm python python3 run sh uv uvx yarn")
 """Words that start any program."""
 
@@ -46,10 +59,17 @@ def mentioned(text: str, steps: Sequence[Step], found: Ledger) -> Mentioned | No
     """
     begin = next((at for at in range(len(steps), 0, -1) if steps[at - 1].command == PERSON), 0)
     turn = steps[begin:]
-    ran = [(step, words) for step in turn if step.ran and not step.edited for words in checks_in(step.command)]
+    made = {PurePath(step.edited).name for step in turn if step.edited}
+    ran = [
+        (step, words)
+        for step in turn
+        if step.ran and not step.edited
+        for words in checks_in(step.command)
+        if _program(words) not in made or named_kinds([f"./{_program(words)}"])
+    ]
     if not ran or not found.edited or not any(map(changes_code, turn)):
         return None
-    said, (last, newest) = list(assertions(text)), ran[-1]
+    said, (last, newest) = [one for one in assertions(text) if not re.match(_ADVICE, one)], ran[-1]
     old = [words for _, words in ran if (kinds_of(words) - {"checks"} or {"checks"}).isdisjoint(found.proofs)]
     if not (found.proofs or found.ran or found.failed):
         named = any(_is_named(words, clause) or _is_label(words, clause) for words in old for clause in said)
@@ -59,6 +79,34 @@ def mentioned(text: str, steps: Sequence[Step], found: Ledger) -> Mentioned | No
         return Mentioned(whole, False)
     told = not has_failed(last) or _names_code(text, last.exit) or _quotes(text, last)
     return None if told or not any(_is_named(newest, clause) for clause in said) else Mentioned(line_of(newest), True)
+
+
+def replaced(command: str, steps: Sequence[Step], found: Ledger) -> bool:
+    """Return True if only a part of what a check runs, as its script showed, ran since the last edit.
+
+    A check of everything may run it; a word alone may be any script's.
+    """
+    later = list(found.runs)
+    kinds = [kinds_of(line.split()) for line in later]
+    if " " not in command or not any(kinds) or any(one >= EVERY for one in kinds) or _is_run_by(command, later):
+        return False
+    old = (step for step in reversed(steps) if any(_is_run_by(command, [one]) for one in _lines(step)))
+    parts = next(filter(None, (list(commands_of_script(step.output)) for step in old)), [])
+    return not all(_is_run_by(line_of(words), later) for words in parts)
+
+
+def _lines(step: Step) -> Iterator[str]:
+    return map(line_of, checks_in(step.command)) if step.ran and not step.edited else iter(())
+
+
+def _is_run_by(command: str, lines: Iterable[str]) -> bool:
+    """Return True if a command ran with further words, or with fewer, which restrict it less."""
+    return any(runs(command, line) or runs(line, command) for line in lines)
+
+
+def _program(words: Sequence[str]) -> str:
+    """Return the name of the program, or of the script that an interpreter runs."""
+    return PurePath(next((word for word in words if not is_interpreter(word)), words[0])).name
 
 
 def _names(words: Sequence[str]) -> Iterator[str]:

@@ -365,7 +365,7 @@ def _parts(step: Step) -> Iterator[_Part]:
         others = tested and summary is False and "tests" not in kinds
         passed = None if others and exit is None else _verdict(exit, summary, output)
         if passed:
-            kinds |= _kinds_of_script(output)
+            kinds |= {kind for words in commands_of_script(output) for kind in kinds_of(words)}
         # Tests that fail were built.
         failing = passed is False and summary is False and "tests" in kinds and words[0] != "gh"
         kinds = kinds & {"tests", "checks"} if failing else kinds
@@ -409,11 +409,10 @@ _SCRIPT = re.compile(r"(?m)^[>$] (.+)$")
 """A command of a script, as npm, yarn, pnpm, bun and mise show it before they run it."""
 
 
-def _kinds_of_script(output: str) -> frozenset[Kind]:
-    """Return the kinds of checks that a script shows that it ran."""
-    return frozenset(
-        kind for line in _SCRIPT.findall(output) for words, _ in _commands(line) for kind in kinds_of(words)
-    )
+def commands_of_script(output: str) -> Iterator[list[str]]:
+    """Yield the words of each command that a script shows that it ran."""
+    for line in _SCRIPT.findall(output):
+        yield from (words for words, _ in _commands(line) if "@" not in words[0] and not only_shows(words))
 
 
 def _sections(commands: Sequence[Sequence[str]], output: str) -> Sequence[str]:

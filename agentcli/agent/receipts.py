@@ -10,10 +10,17 @@ from typing import Any
 
 from agentcli.agent.check_commands import named_kinds, task
 from agentcli.agent.claim_words import NO_RECEIPT, Kind, Receipt
-from agentcli.agent.claims import admitted, checkers_claimed, claims, commands_claimed, counts_claimed
+from agentcli.agent.claims import (
+    admitted,
+    checkers_claimed,
+    claims,
+    commands_claimed,
+    counts_claimed,
+    tells_failures,
+)
 from agentcli.agent.comment_edits import changes_only_comments
 from agentcli.agent.core import SessionCore
-from agentcli.agent.mentioned_checks import mentioned
+from agentcli.agent.mentioned_checks import mentioned, replaced
 from agentcli.agent.proof import PERSON, Ledger, Proof, Step, ledger
 from agentcli.agent.reported_runs import runs
 from agentcli.core.dataclass import replace
@@ -165,7 +172,9 @@ def judged(text: str, claimed: frozenset[Kind], steps: Sequence[Step]) -> Receip
     """Return the receipt of a message with these claims after these steps."""
     found = ledger(steps)
     receipt = _of_claims(text, claimed, steps, found) if claimed else NO_RECEIPT
-    return receipt if receipt.verified is not None else _of_mentioned(text, steps, found)
+    if receipt.verified is not None:
+        return receipt
+    return mention if (mention := _of_mentioned(text, steps, found)) is not NO_RECEIPT else receipt
 
 
 def _of_mentioned(text: str, steps: Sequence[Step], found: Ledger) -> Receipt:
@@ -188,6 +197,7 @@ def _of_claims(text: str, claimed: frozenset[Kind], steps: Sequence[Step], found
         return _of_word(claimed, found)
     known, named = admitted(text), checkers_claimed(text)
     at_large = claims(text, named=False) if named else claimed
+    counted = (proof := found.proofs.get("tests")) is not None and _agrees(text, proof)
     unproven = known and [
         one
         for one in commands_claimed(text)
@@ -201,7 +211,8 @@ def _of_claims(text: str, claimed: frozenset[Kind], steps: Sequence[Step], found
             of_kind = (name for name in sorted(named) if kind in named_kinds([name]))
             own = [run for run in map(found.checkers.get, of_kind) if run is not None]
             proof = next((run for run in own if run.passed), next(iter(own), proof))
-        if proof is not None and (proof.passed or (proof.passed is False and kind in known and not unproven)):
+        tells = (kind in known and not unproven) or (kind == "tests" and counted)
+        if proof is not None and (proof.passed or (proof.passed is False and tells)):
             shown.append(_shown(kind, proof, found))
         else:
             open_.append(_missing(kind, proof, found))
@@ -209,6 +220,12 @@ def _of_claims(text: str, claimed: frozenset[Kind], steps: Sequence[Step], found
         most = max(counts_claimed(text), default=0)
         if most > found.tests and not _shown_in(most, steps):
             open_.append(_too_many(most, found))
+    if not open_ and found.edited and "reported" not in (proof.command for proof in found.proofs.values()):
+        older = (one for one in commands_claimed(text) if replaced(one, steps, found))
+        open_ += [
+            (f"Says that {one[:_LONGEST]} succeeded; it did not run since {found.edited} changed", "ask for a run")
+            for one in older
+        ]
     told = " ".join(said for said, _ in open_)
     open_ += [
         _of_checker(name, found)
@@ -220,6 +237,12 @@ def _of_claims(text: str, claimed: frozenset[Kind], steps: Sequence[Step], found
         claim = "".join((f"Your message {said[0].lower()}{said[1:]}.", *more)).removesuffix(".")
         return Receipt(False, f"! {said}: {ask}", claim, edited=found.edited)
     return Receipt(True, " · ".join(dict.fromkeys(shown)))
+
+
+def _agrees(text: str, proof: Proof) -> bool:
+    """Return True if a message says how many tests passed in a failed run, and that others fail."""
+    counts = set(counts_claimed(text)) if proof.passed is False else set()
+    return {f"{count} passed" for count in counts} == {proof.figure.replace(",", "")} and tells_failures(text)
 
 
 def _unproven(named: Iterable[str], found: Ledger, known: frozenset[Kind]) -> Sequence[str]:
@@ -256,13 +279,13 @@ def _of_word(claimed: frozenset[Kind], found: Ledger) -> Receipt:
         return Receipt(True, "") if found.edited else NO_RECEIPT
     if not (edited := ("" if ran else found.edited) or found.touched):
         return NO_RECEIPT
-    word = "it was verified" if verified else "it is fixed"
     missing = f"nothing ran since {edited} changed"
     if found.failed and not ran:
         missing = f"what ran since {edited} changed ({(found.ended or found.failed)[:_LONGEST]}) failed"
-    line = f"! Says that {word}; {missing}: ask for proof"
-    claim = f"Your message says that {word}; {missing}" if verified else ""
-    return Receipt(False, line, claim, edited=edited)
+    if not verified:
+        return Receipt(None, f"! Says that it is fixed; {missing}: ask for proof", edited=edited)
+    said = f"ays that it was verified; {missing}"
+    return Receipt(False, f"! S{said}: ask for proof", f"Your message s{said}", edited=edited)
 
 
 def _shown(kind: Kind, proof: Proof, found: Ledger) -> str:

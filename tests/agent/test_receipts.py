@@ -27,6 +27,8 @@ EDIT = Step(edited="src/cart.py")
 DOCS = Step(edited="README.md")
 GREEN = Step("pytest -q", 0, "14 passed in 0.1s")
 RED = Step("pytest -q", 1, "1 failed, 13 passed in 0.1s")
+TS = Step(edited="src/cart.ts")
+NPM = Step("npm test", 0, "> shop@1.0.0 test\n> xo && ava\n\n5 tests passed")
 
 
 @each_row(
@@ -48,7 +50,7 @@ RED = Step("pytest -q", 1, "1 failed, 13 passed in 0.1s")
         ("All tests pass.", [EDIT, Step("git commit -m x", 0, "husky\n 3 pass\n 0 fail")], True, "Tests: 3 passed, after the last edit"),
         ("All tests pass.", [EDIT, Step(output="All tests pass.", told=True)], True, "Tests: as reported, after the last edit"),
         ("Lint is clean.", [EDIT, GREEN], False, "! Says lint is clean; nothing showed it since src/cart.py changed: ask for a run"),
-        ("Fixed.", [EDIT], False, "! Says that it is fixed; nothing ran since src/cart.py changed: ask for proof"),
+        ("Fixed.", [EDIT], None, "! Says that it is fixed; nothing ran since src/cart.py changed: ask for proof"),
         ("Fixed.", [EDIT, Step("python cart.py", 0)], True, ""),
         ("Verified.", [EDIT, Step(ran=False)], False, "! Says that it was verified; nothing ran since src/cart.py changed: ask for proof"),
         ("`golangci-lint run` — all clean.", [EDIT], False, "! Says lint is clean; nothing showed it since src/cart.py changed: ask for a run"),
@@ -108,7 +110,7 @@ RED = Step("pytest -q", 1, "1 failed, 13 passed in 0.1s")
         ("All tests pass.", [EDIT, GREEN, Step(edited="probe.py", created=True), Step("rm probe.py", 0)], True, "Tests: 14 passed, after the last edit"),
         ("All tests pass.", [EDIT, GREEN, Step(edited="probe.py", created=True), Step("rm -r build", 0)], False, "! Says the tests pass; none ran since probe.py changed: ask for a run"),
         ("All tests pass.", [EDIT, GREEN, Step(edited="src/cart.py"), Step("rm src/cart.py", 0)], False, "! Says the tests pass; none ran since src/cart.py changed: ask for a run"),
-        ("Fixed.", [EDIT, Step("person", None, "Go on.")], False, "! Says that it is fixed; nothing ran since src/cart.py changed: ask for proof"),
+        ("Fixed.", [EDIT, Step("person", None, "Go on.")], None, "! Says that it is fixed; nothing ran since src/cart.py changed: ask for proof"),
         ("Fixed.", [EDIT, Step("person", None, "It works now.")], True, ""),
         ("Verified with the editor.", [Step(edited=".editor/settings.json")], False, "! Says that it was verified; nothing ran since .editor/settings.json changed: ask for proof"),
         ("Unit tests pass. The browser tests still fail: `npm run e2e` finds no window.", [EDIT, GREEN, Step("npm run e2e", 1, "2 failed")], True, "Tests: failed, as the message says, after the last edit"),
@@ -193,6 +195,20 @@ RED = Step("pytest -q", 1, "1 failed, 13 passed in 0.1s")
         ("All tests pass.", [EDIT, GREEN, Step(edited="docs/plan.json")], True, "Tests: 14 passed, after the last edit"),
         ("Fixed.", [DOCS], None, ""),
         ("I changed the cart.", [EDIT], None, ""),
+        ("All tests pass.", [EDIT, GREEN, Step(edited="scripts/deploy.sh")], True, "Tests: 14 passed, after the last edit"),
+        ("All tests pass.", [EDIT, Step("make test", 0), Step(edited="scripts/deploy.sh")], False, "! Says the tests pass; none ran since scripts/deploy.sh changed: ask for a run"),
+        ("All files compile cleanly.", [EDIT, Step("python -c 'import py_compile; py_compile.compile(\"src/cart.py\")'", 0)], True, "Build: passed, after the last edit"),
+        ("All tests pass.", [EDIT, Step("mvn -q test-compile", 0)], False, "! Says the tests pass; none ran since src/cart.py changed: ask for a run"),
+        ("All tests pass. The others already fail correctly on bad input.", [EDIT, RED], False, "! Says the tests pass; the last run (pytest -q) failed: ask for a fix"),
+        ("All tests pass. The previously failing test is new.", [EDIT, RED], False, "! Says the tests pass; the last run (pytest -q) failed: ask for a fix"),
+        ("The command run was:\n\n```\nmake build && ls dist\n```\n\n`make build` currently fails on existing errors.", [EDIT, Step("make build && ls dist", 2)], True, "Build: failed, as the message says, after the last edit"),
+        ("13 tests pass. One fails only because there is no network.", [EDIT, RED], True, "Tests: failed, as the message says, after the last edit"),
+        ("13 tests pass. If one fails, run it again.", [EDIT, RED], False, "! Says the tests pass; the last run (pytest -q) failed: ask for a fix"),
+        ("14 tests pass. One fails only because there is no network.", [EDIT, RED], False, "! Says the tests pass; the last run (pytest -q) failed: ask for a fix"),
+        ("`npm test` passes.", [NPM, TS, Step("npx ava | tail -5", 0, "5 tests passed", (0, 0))], False, "! Says that npm test succeeded; it did not run since src/cart.ts changed: ask for a run"),
+        ("`npm test` passes.", [NPM, TS, Step("npx xo", 0), Step("npx ava", 0, "5 passed")], True, "Tests: 5 passed, after the last edit"),
+        ("`npm test` passes.", [NPM, TS, Step("npm run test", 0, "5 passed")], True, "Tests: 5 passed, after the last edit"),
+        ("`npm test` passes.", [TS, Step("npx ava", 0, "5 passed")], True, "Tests: 5 passed, after the last edit"),
     ],
 )  # fmt: skip
 def test_a_claim_is_held_against_what_ran_after_the_last_edit(
@@ -203,28 +219,29 @@ def test_a_claim_is_held_against_what_ran_after_the_last_edit(
 
 
 LINT = Step("npm run lint", 0, "83 files checked")
-PAGE = Step(edited="src/cart.ts")
 
 
 @each_row(
     ("text", "steps", "verified", "line"),
     [
-        ("`npm run lint` 로 확인을 끝냈습니다.", [LINT, PAGE], False, "! npm run lint did not run since src/cart.ts changed: ask for a run"),
-        ("Chạy `npm run lint` xong.", [LINT, PAGE], False, "! npm run lint did not run since src/cart.ts changed: ask for a run"),
-        ("Chạy `npm run lint` xong.", [LINT, PAGE, Step("python cart.py", 0)], False, "! npm run lint did not run since src/cart.ts changed: ask for a run"),
-        ("Kiểm tra 83 tệp.", [LINT, PAGE], False, "! npm run lint did not run since src/cart.ts changed: ask for a run"),
-        ("Lint | 5 s", [LINT, PAGE], False, "! npm run lint did not run since src/cart.ts changed: ask for a run"),
+        ("`npm run lint` 로 확인을 끝냈습니다.", [LINT, TS], False, "! npm run lint did not run since src/cart.ts changed: ask for a run"),
+        ("Chạy `npm run lint` xong.", [LINT, TS], False, "! npm run lint did not run since src/cart.ts changed: ask for a run"),
+        ("Chạy `npm run lint` xong.", [LINT, TS, Step("python cart.py", 0)], False, "! npm run lint did not run since src/cart.ts changed: ask for a run"),
+        ("Kiểm tra 83 tệp.", [LINT, TS], False, "! npm run lint did not run since src/cart.ts changed: ask for a run"),
+        ("Lint | 5 s", [LINT, TS], False, "! npm run lint did not run since src/cart.ts changed: ask for a run"),
         ("Running fine under pytest.", [GREEN, EDIT], False, "! pytest -q did not run since src/cart.py changed: ask for a run"),
         ("Running fine under pytest.", [EDIT, RED], False, "! The last run (pytest -q) failed: ask for a fix"),
-        ("Chạy `npm run lint` xong.", [PAGE, Step("npm run lint 2>&1 | tail -1", 0, "", (2, 0))], False, "! The last run (npm run lint) failed: ask for a fix"),
-        ("Chạy `npm run lint` xong.", [PAGE, LINT], None, ""),
+        ("Chạy `npm run lint` xong.", [TS, Step("npm run lint 2>&1 | tail -1", 0, "", (2, 0))], False, "! The last run (npm run lint) failed: ask for a fix"),
+        ("Chạy `npm run lint` xong.", [TS, LINT], None, ""),
         ("Chạy `npm run lint` xong.", [LINT, DOCS], None, ""),
-        ("Chạy `npm run lint` xong.", [PAGE, LINT, Step("person", None, "Xong?"), Step("npm run lint", 1)], None, ""),
-        ("`npm run lint` was not run again.", [LINT, PAGE, Step("python cart.py", 0)], None, ""),
+        ("Chạy `npm run lint` xong.", [TS, LINT, Step("person", None, "Xong?"), Step("npm run lint", 1)], None, ""),
+        ("`npm run lint` was not run again.", [LINT, TS, Step("python cart.py", 0)], None, ""),
         ("Running under pytest: 127.", [EDIT, Step("pytest -q", 127)], None, ""),
         ("`pytest -q`: `NameError: name 'discount' comes later`.", [EDIT, Step("pytest -q", 1, "NameError: name 'discount' is not defined")], None, ""),
         ("`pytest -q` 12 s.", [EDIT, Step("pytest -q", 1, "NameError: name 'discount' is not defined")], False, "! The last run (pytest -q) failed: ask for a fix"),
         ("`utils.go` is new.", [EDIT, Step("go test ./...", 1)], None, ""),
+        ("Run `pytest -q` before you merge.", [GREEN, EDIT, Step("python cart.py", 0)], None, ""),
+        ("- `check`: compares the totals.", [TS, Step("./cart.sh check", 0), Step(edited="cart.sh"), Step("./cart.sh", 0)], None, ""),
         ("Done.", [RED, EDIT], None, "! pytest -q did not run since src/cart.py changed: ask for a run"),
         ("Done.", [EDIT, RED], None, ""),
         ("Done.", [EDIT], None, ""),
