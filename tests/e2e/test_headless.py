@@ -126,18 +126,19 @@ def test_a_limit_of_cost_that_cannot_hold_is_told(program: Program) -> None:
 
 
 @pytest.mark.full
-def test_what_is_not_allowed_is_denied_and_listed_and_the_run_goes_on(program: Program) -> None:
+@pytest.mark.parametrize("command", ["rm -rf build", "rm -rf build; rm -f x"])
+def test_what_is_not_allowed_is_denied_and_listed_and_the_run_goes_on(program: Program, command: str) -> None:
     script = program.base / "script.json"
-    calls = [{"name": "bash", "input": {"command": "rm -rf build"}}]
+    calls = [{"name": "bash", "input": {"command": command}}]
     script.write_text(json.dumps({"replies": [{"calls": calls}, {"text": "I was not allowed."}]}))
     ran = program.ask("-p", "clean up", "-m", f"script:{script}")
     assert ran.code == 0
     [denial] = ran.result["permission_denials"]
-    assert (denial["name"], denial["input"]) == ("bash", {"command": "rm -rf build"})
+    assert (denial["name"], denial["input"]) == ("bash", {"command": command})
     assert [line["status"] for line in ran.of("tool_result")] == ["denied"]
     told = program.run("-p", "clean up", "-m", f"script:{script}").err
-    assert "Bash rm -rf build (rm deletes files; allow it with --allow 'bash(rm -rf build)')" in told
-    allowed = program.ask("-p", "clean up", "-m", f"script:{script}", "--allow", "bash(rm -rf build)")
+    assert f"Bash {command} (rm deletes files; allow it with --allow 'bash({command})')" in told
+    allowed = program.ask("-p", "clean up", "-m", f"script:{script}", "--allow", f"bash({command})")
     assert [line["status"] for line in allowed.of("tool_result")] == ["success"]
     assert allowed.result["permission_denials"] == []
 

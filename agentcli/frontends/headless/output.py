@@ -201,13 +201,13 @@ def _denied(denial: Denial) -> str:
 
 
 def _named_part(command: str, why: str) -> str:
-    """Return the command of a line that the reason names, or the whole line."""
+    """Return the command of a line that the reason names; the whole line if several have that name, or none has."""
     from agentcli.permissions.shell.syntax.parse import contents  # only a denied command needs it
 
     parts = [[word.text for word in part.words] for part in contents(command)[0]]
     name = why.partition(" ")[0]
-    found = (" ".join(words) for words in parts if name in words)
-    return next(found, command) if len(parts) > 1 else command
+    found = [" ".join(words) for words in parts if name in words]
+    return found[0] if len(parts) > 1 and len(found) == 1 else command
 
 
 _SUBJECTS = ("file_path", "command", "path", "url", "host")
