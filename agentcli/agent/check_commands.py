@@ -53,6 +53,20 @@ _CI = re.compile(r"(?i)(?:^|[:/_.\-])ci(?:$|[:/_.\-])")
 _NO_RUN = re.compile(r"^(?:--help|-h|--version|-V|--collect-only|--co|--list|--listTests|--list-tests|--dry-run|--showConfig)$")  # fmt: skip
 
 
+def unredirected(words: Sequence[str]) -> list[str]:
+    """Return the words of a command without redirections, whose operators are words of their own."""
+    kept, target = list[str](), False
+    for word in words:
+        if target:
+            target = False
+        elif set(word) <= set("<>&|"):
+            del kept[len(kept) - (kept[-1:] in (["1"], ["2"])) :]
+            target = True
+        else:
+            kept.append(word)
+    return kept
+
+
 def kinds_of(words: Sequence[str]) -> frozenset[Kind]:
     """Return the kinds of checks that a command runs; empty for any other command."""
     program = PurePath(words[0]).name if words else ""
@@ -83,6 +97,7 @@ def named_kinds(words: Sequence[str]) -> frozenset[Kind]:
     """Return the kinds of checks that a command names, except those that it only runs as a step."""
     if only_shows(words) or any(map(_NO_RUN.match, words)):
         return frozenset()
+    words = unredirected(words)
     program = PurePath(words[0]).name
     operands = [word for word in words[1:] if not word.startswith("-") or (program, word) == ("node", "--test")]
     if program in _MAKES and _makes_all(words):

@@ -26,6 +26,7 @@ from agentcli.agent.check_commands import (
     programs_of_others,
     searches,
     task,
+    unredirected,
 )
 from agentcli.agent.claim_words import Kind
 from agentcli.agent.claims import claims
@@ -320,8 +321,7 @@ class _Part:
 
 def line_of(words: Sequence[str]) -> str:
     """Return a command without redirections."""
-    cut = next((at for at, word in enumerate(words) if set(word) <= set("<>&|")), len(words))
-    return shlex.join(words[: cut - 1] if list(words[cut - 1 : cut]) in (["1"], ["2"]) else words[:cut])
+    return shlex.join(unredirected(words))
 
 
 _HERE = re.compile(r"(?s)<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:\n\s*\2\b|\Z)")
