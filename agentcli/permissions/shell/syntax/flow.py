@@ -187,12 +187,13 @@ class _Follower:
                     return state
                 return replace(state, functions={**state.functions, source_of(name): body})
             case "if_statement" | "case_statement":
-                return either(state, self._branches(node, state, depth))
+                whole = any(child.type == "else_clause" for child in node.children)
+                return either(state, self._branches(node, state, depth), unset=not whole)
             case "while_statement":
                 return self._rounds(lambda before: self._branches(node, before, depth), state)
             case "c_style_for_statement":
                 return self._rounds(lambda before: self._children(node, before, depth), state)
-            case "list" if self.sure or not _chained(node):
+            case "list" if self.sure:
                 return self._branches(node, state, depth)
             case "list":
                 return self._chain(node, state, depth)[1]
@@ -212,15 +213,15 @@ class _Follower:
         after, skipped = state, False
         for child in node.children:
             skipped = skipped or child.type in ("elif_clause", "else_clause", "case_item", "||", "&&")
-            if skipped:
-                after = either(after, self.node(child, either(state, after), depth))
-            else:
+            if skipped and child.is_named:
+                after = either(after, self.node(child, either(state, after, unset=True), depth), unset=True)
+            elif not skipped:
                 after = self.node(child, after, depth)
         return after
 
     def _chain(self, node: Node, state: State, depth: int) -> tuple[State, State]:
-        """Follow commands joined by `&&`. Return the state if all succeed, and that if any of them may fail."""
-        parts = () if self.sure else _chained(node)
+        """Follow commands joined by `&&` or `||`. Return the state if all succeed, and that if any of them may fail."""
+        parts, stops = ((), False) if self.sure else _chained(node)
         if not parts:
             if node.type == "redirected_statement":
                 after, ended = self._redirected(node, state, depth)
@@ -230,8 +231,11 @@ class _Follower:
             return after, either(state, after) if stays else ended
         self._seen.add(node.id)
         succeeded, failed = self._chain(parts[0], state, depth)
+        if stops:
+            after = self.node(parts[1], either(state, failed, unset=True), depth)
+            return (either(succeeded, after, unset=True),) * 2
         last, ended = self._chain(parts[1], succeeded, depth)
-        return last, last if self._succeeds else either(failed, ended)
+        return last, last if self._succeeds else either(failed, ended, unset=True)
 
     def _pipeline(self, node: Node, state: State, depth: int) -> State:
         first, *others = node.named_children
@@ -253,7 +257,7 @@ class _Follower:
         body = node.child_by_field_name("body")
         assert body is not None
         after = self._chain(body.children[0], state, depth)[0]
-        return either(state, after) if body.children[1].type == "||" else after
+        return either(state, after, unset=True) if body.children[1].type == "||" else after
 
     def _listed(self, node: Node, state: State, before: int) -> Values | None:
         """Return the names that a stage of a pipe prints, or None if they are unknown."""
@@ -440,7 +444,7 @@ class _Follower:
                     raise TooMuchError
                 again = last
             after = again
-        return after
+        return either(state, after, unset=True) if skipped is None else after
 
     def _values(self, node: Node, state: State, depth: int) -> Values:
         return word_values(node, state.variables, lambda inner: self._output(inner, state, depth))
@@ -637,10 +641,10 @@ def _in_function(node: Node) -> bool:
     return above is not None
 
 
-def _chained(node: Node) -> Sequence[Node]:
-    """Return the two commands that `&&` joins; empty for any other node."""
+def _chained(node: Node) -> tuple[Sequence[Node], bool]:
+    """Return the two commands that a list joins, and True for `||`; no commands for any other node."""
     parts = [child for child in node.children if child.type != "comment"] if node.type == "list" else []
-    return (parts[0], parts[2]) if len(parts) == 3 and parts[1].type == "&&" else ()
+    return ((parts[0], parts[2]), parts[1].type == "||") if len(parts) == 3 else ((), False)
 
 
 def _starts_words(names: Values) -> bool:

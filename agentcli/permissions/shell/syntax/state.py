@@ -123,11 +123,12 @@ def after_move(state: State, words: Sequence[str], workspace: Workspace, *, sure
     return bound(replace(state, folders=found), "PWD", tuple(map(str, found)))
 
 
-def either(before: State, after: State) -> State:
-    """Return the state after a branch that may not be taken."""
+def either(before: State, after: State, *, unset: bool = False) -> State:
+    """Return the state after a branch that may not be taken. With `unset`, what only it sets may be unset."""
     names = {*before.variables, *after.variables}
+    other = before.variables.get(UNSET, ()) if unset else ()
     variables = {
-        name: merged((*before.variables.get(name, ()), *after.variables.get(name, ())))
+        name: merged((*before.variables.get(name, other), *after.variables.get(name, ())))
         if before.variables.get(name) is not after.variables.get(name)
         else after.variables[name]
         for name in names

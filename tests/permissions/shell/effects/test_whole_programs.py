@@ -483,6 +483,8 @@ def test_what_a_line_moves_with_its_links_and_protected_files_is_used_by_no_rule
             )
         ),
         "cd ~ && frob a",
+        "false && c=status; git ${c:-push} --force origin x",
+        "if false; then c=status; fi; git $c push --force origin x",
         "cd /opt && frob a",
         "kill -9 1",
         "pkill frob",
