@@ -53,6 +53,8 @@ def listed(words: Sequence[str], fed: Values | None, folders: Sequence[Path], wo
             return _git(arguments, operands, folders, workspace)
         case "pwd":
             return tuple(map(str, folders))
+        case "which" | "command" | "type" if not options if name == "which" else options in (["-v"], ["-P"], ["-p"]):
+            return tuple(f"{UNKNOWN}/{os.path.basename(word)}" for word in operands)
         case "mktemp":
             return _made(arguments)
         case "dirname" | "basename" | "realpath" | "readlink":

@@ -352,9 +352,8 @@ class _Follower:
         if name in SHELLS or (run.words and reads_input(run.words)):
             self.text(script, state, depth - 1)
         elif name == "make":
-            self.text(
-                "\n".join(line.partition(";")[2] or line.strip() for line in script.split("\n")), state, depth - 1
-            )
+            recipes = (line.partition(";")[2] or line for line in script.split("\n"))
+            self.text("\n".join(recipe.strip().lstrip("@+-") for recipe in recipes), state, depth - 1)
         elif is_interpreter(name):
             self.runs[index] = replace(run, script=script)
 

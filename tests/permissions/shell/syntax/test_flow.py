@@ -80,6 +80,7 @@ FOLLOWED = {
     "cat <(rm x)": ["rm x", "cat /dev/fd/9"],
     "xargs rm < <(echo a b)": ["xargs rm", "xargs: rm a", "xargs: rm b", "xargs: rm a b", "echo a b"],
     "make -f - <<< 'a: ; rm x'": ["make -f -", "rm x"],
+    "make -f - <<< 'a: ; @-rm x'": ["make -f -", "rm x"],
     "make -f - <<EOF\na:\n\trm x\nEOF": ["make -f", "a:", "rm x"],
     'eval "rm x"': ["eval rm x", "rm x"],
     "eval rm '$x'": ["eval rm $x", "rm ''"],
@@ -292,7 +293,8 @@ FOLLOWED = {
     "rm $(ls a > b)": ["ls a > b", "rm a", "rm a/*any*"],
     "rm $(python x)": ["python x", "rm *unknown*"],
     "rm $(true)": ["true", "rm ''"],
-    "rm $(which x)": ["which x", "rm *unknown*"],
+    "rm $(which x)": ["which x", "rm *unknown*/x"],
+    "rm $(type -P x)": ["type -P x", "rm *unknown*/x"],
     "echo a b | xargs -n 1 rm": [
         "echo a b",
         "xargs -n 1 rm",
