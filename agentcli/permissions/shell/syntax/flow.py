@@ -221,7 +221,7 @@ class _Follower:
 
     def _chain(self, node: Node, state: State, depth: int) -> tuple[State, State]:
         """Follow commands joined by `&&` or `||`. Return the state if all succeed, and that if any of them may fail."""
-        parts, stops = ((), False) if self.sure else _chained(node)
+        parts = () if self.sure else _chained(node)
         if not parts:
             if node.type == "redirected_statement":
                 after, ended = self._redirected(node, state, depth)
@@ -231,7 +231,7 @@ class _Follower:
             return after, either(state, after) if stays else ended
         self._seen.add(node.id)
         succeeded, failed = self._chain(parts[0], state, depth)
-        if stops:
+        if any(child.type == "||" for child in node.children):
             after = self.node(parts[1], either(state, failed, unset=True), depth)
             return (either(succeeded, after, unset=True),) * 2
         last, ended = self._chain(parts[1], succeeded, depth)
@@ -640,10 +640,10 @@ def _in_function(node: Node) -> bool:
     return above is not None
 
 
-def _chained(node: Node) -> tuple[Sequence[Node], bool]:
-    """Return the two commands that a list joins, and True for `||`; no commands for any other node."""
+def _chained(node: Node) -> Sequence[Node]:
+    """Return the two commands that `&&` or `||` joins; empty for any other node."""
     parts = [child for child in node.children if child.type != "comment"] if node.type == "list" else []
-    return ((parts[0], parts[2]), parts[1].type == "||") if len(parts) == 3 else ((), False)
+    return (parts[0], parts[2]) if len(parts) == 3 else ()
 
 
 def _starts_words(names: Values) -> bool:
