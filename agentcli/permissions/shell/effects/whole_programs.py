@@ -461,6 +461,8 @@ def _git(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) ->
         return None
     if verb == "checkout" and _names_file(rest, places):
         return None
+    if verb in _MOVING_BRANCHES and any(map(_MOVING.fullmatch, rest)):
+        return None
     return Whole(pattern, exact=True)
 
 
@@ -477,6 +479,9 @@ def _is_ours(place: Path, workspace: Workspace) -> bool:
     return inside or is_temporary(os.path.normpath(place), workspace)
 
 
+_MOVING_BRANCHES = word_set("branch checkout switch worktree")
+_MOVING = re.compile(r"-\w*[BC]\w*")
+"""Option with which these make a branch, even in place of another."""
 _MERGED: dict[str, tuple[str, ...]] = {
     "fetch": ("--prune", "-p", "--force"),
     "pull": ("--prune",),

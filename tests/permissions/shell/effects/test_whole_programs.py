@@ -483,6 +483,10 @@ def test_what_a_line_moves_with_its_links_and_protected_files_is_used_by_no_rule
             )
         ),
         "cd ~ && frob a",
+        "git branch -C main other",
+        "git checkout -qB other",
+        "git switch --force-create other",
+        "git worktree add -B other x",
         "false && c=status; git ${c:-push} --force origin x",
         "if false; then c=status; fi; git $c push --force origin x",
         "cd /opt && frob a",
