@@ -19,6 +19,7 @@ import argparse
 import hashlib
 import os
 import re
+import shlex
 import shutil
 import struct
 import sys
@@ -380,7 +381,7 @@ def placed(recorded: Recorded, place: Place, workspace: Workspace) -> tuple[str,
         _TEMPORARY.sub("/tmp", place.here(text)) for text in (recorded.folder.rstrip("/"), recorded.command)
     )
     if not any(Path(folder).is_relative_to(root) for root in (*workspace.roots, *workspace.added())):
-        return f"cd {folder} && {command}", workspace
+        return f"cd {shlex.quote(folder)} && {command}", workspace
     here = Path(folder)
     try:
         here.mkdir(parents=True, exist_ok=True)

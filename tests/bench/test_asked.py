@@ -51,6 +51,8 @@ def test_a_folder_of_temporary_files_has_its_name_here(tmp_path: Path) -> None:
     place = place_of(tmp_path, session)
     recorded = Recorded("ls /private/tmp/a", "m", "/private/tmp/wt")
     assert placed(recorded, place, workspace_in(place, session))[0] == "cd /tmp/wt && ls /tmp/a"
+    elsewhere = Recorded("ls", "m", "/tmp/my files")
+    assert placed(elsewhere, place, workspace_in(place, session))[0] == "cd '/tmp/my files' && ls"
 
 
 def _asked(*sessions: Transcript) -> list[str]:
