@@ -95,9 +95,9 @@ def awaits_ci(words: Sequence[str]) -> bool:
 
 def named_kinds(words: Sequence[str]) -> frozenset[Kind]:
     """Return the kinds of checks that a command names, except those that it only runs as a step."""
+    words = unredirected(words)
     if only_shows(words) or any(map(_NO_RUN.match, words)):
         return frozenset()
-    words = unredirected(words)
     program = PurePath(words[0]).name
     operands = [word for word in words[1:] if not word.startswith("-") or (program, word) == ("node", "--test")]
     if program in _MAKES and _makes_all(words):

@@ -201,7 +201,7 @@ def _denied(denial: Denial) -> str:
 
 
 def _named_part(command: str, why: str) -> str:
-    """Return the command of a line that the reason names; the whole line if several have that name, or none has."""
+    """Return the command of a line that the reason names, or the line if it does not name exactly one."""
     from agentcli.permissions.shell.syntax.parse import contents  # only a denied command needs it
 
     parts = [[word.text for word in part.words] for part in contents(command)[0]]

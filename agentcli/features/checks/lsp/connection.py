@@ -25,7 +25,7 @@ FLOOD = 100_000_000
 _HEADER = 4_096
 _TAIL = 1_000
 _LAST_WORDS = 1.0
-"""Seconds to wait for what a server that has ended said last; a child of its may keep the pipe open."""
+"""Seconds to wait for the last words of a server that has ended: a child may keep the pipe open."""
 _METHOD_NOT_FOUND = -32601
 Process = subprocess.Popen[bytes]
 
