@@ -75,7 +75,7 @@ def test_git_begins_none_after_a_program_of_the_line_that_made_one(program: Prog
 
 
 def test_a_new_repository_is_told_where_a_program_runs_beside_git_and_its_hooks_ask(program: Program) -> None:
-    waits = "import os, time\\nwhile not os.path.exists('.git/config'): time.sleep(0.01)\\nopen('.git/hooks/pre-commit', 'w')\\n"
+    waits = "import os, time\\nwhile not os.path.exists('.git/config'): time.sleep(0.01)\\nos.open('.git/hooks/pre-commit', os.O_CREAT, 0o755)\\n"
     (program.work / "wait.py").write_text(waits.replace("\\n", "\n"))
     job = {"name": "bash", "input": {"command": "python3 wait.py; sleep 60", "run_in_background": True}}
     until = "until test -e .git/hooks/pre-commit; do sleep 0.1; done"

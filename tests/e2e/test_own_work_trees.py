@@ -194,7 +194,7 @@ def test_a_session_in_a_work_tree_commits_to_its_repository_which_stays_closed_t
     assert statuses(ran) == ["success"] * 3 + ["denied"], ran.of("tool_result")
     assert "wrote" not in "".join(outputs(ran))
     assert git(program.work, "log", "-1", "--format=%s", "more") == "Second"
-    (common / "hooks/pre-commit").touch()
+    (common / "hooks/pre-commit").touch(0o755)
     assert statuses(auto(program, "git commit --amend -qm Third", more=("-C", str(tree)))) == ["denied"]
     (common / "hooks/pre-commit").unlink()
     (common / "worktrees/tree/gitdir").write_text(f"{program.work.parent}/other/.git\n")

@@ -45,11 +45,11 @@ def test_a_search_shows_five_tools_unless_asked_for_more(tmp_path: Path) -> None
     ("given", "said"),
     [
         (
-            {"tool": "status"},
-            "'status' is not a tool of a server: its whole name is mcp__server__tool. Did you mean mcp__git__status? "
+            {"tool": "stats"},
+            "'stats' is not a tool of a server: its whole name is mcp__server__tool. Did you mean mcp__git__status? "
             "There are: mcp__git__status. mcp_search describes them.",
         ),
-        ({"tool": "git__status"}, "Did you mean mcp__git__status?"),
+        ({"tool": "git__stats"}, "Did you mean mcp__git__status?"),
         ({}, "'' is not a tool of a server: its whole name is mcp__server__tool. There are: mcp__git__status."),
         ({"tool": "mcp__git__status", "arguments": "{"}, "The arguments of mcp__git__status must be a JSON object."),
     ],
