@@ -177,6 +177,7 @@ def test_the_transcript_opens_over_a_question_which_waits(program: Program) -> N
 def test_the_arguments_of_a_servers_tool_are_shown_once_and_its_answer_below(program: Program) -> None:
     fake = Path(__file__).parents[1] / "features" / "mcp" / "fake_server.py"
     servers = json.dumps({"mcpServers": {"fake": {"command": sys.executable, "args": [str(fake)]}}})
+    (program.work / ".gitignore").write_text("fake.log\n")  # else the log would be shown as a changed file
     rows = "\n".join(f"row {n}" for n in range(9))
     replies = [
         {"calls": [call("mcp__fake__echo", text="Some words.")]},

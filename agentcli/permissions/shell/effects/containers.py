@@ -19,6 +19,7 @@ from agentcli.permissions.shell.effects.other_machine import Visit, only_reads_t
 from agentcli.permissions.shell.effects.taking import may_be_made, may_be_taken
 from agentcli.permissions.shell.programs.services import after_compose_options, reads_service
 from agentcli.permissions.shell.syntax.parse import UNKNOWN
+from agentcli.system import probe
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 _FLAGS = re.compile(r"-[itdT]+|--(?:interactive|tty|detach|no-TTY)")
@@ -72,7 +73,7 @@ def _engine_is_here(workspace: Workspace) -> bool:
         return False
     try:
         settings = folder / "config.json"
-        chosen = json.loads(settings.read_bytes()).get("currentContext") if settings.exists() else ""
+        chosen = json.loads(settings.read_bytes()).get("currentContext") if probe.exists(settings) else ""
         host = env.get("DOCKER_HOST", "")
         if not host and chosen not in (None, "", "default"):
             meta = folder / "contexts/meta" / hashlib.sha256(chosen.encode()).hexdigest() / "meta.json"

@@ -19,6 +19,7 @@ from agentcli.permissions.shell.programs.readers import fits_reading
 from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, contents, plain_git, syntax_tree
 from agentcli.permissions.shell.syntax.parse import below as nodes_below
 from agentcli.permissions.shell.syntax.state import Run
+from agentcli.system import probe
 
 
 def may_be_taken(text: str, folder: Path, workspace: Workspace) -> bool:
@@ -113,13 +114,13 @@ def _displaces(run: Run, workspace: Workspace, links: bool) -> bool:
         return True  # a relative name means another file there
     found = [path for word in sources for at in run.folders for path in matches(str(placed(word, at, workspace)), at)]
     if words[0] == "ln":
-        return any(path.is_symlink() or not path.is_file() for path in found)
+        return any(path.is_symlink() or not probe.is_file(path) for path in found)
     return any(_has_links(path) or (links and not os.path.lexists(path)) for path in found)
 
 
 def _has_links(path: Path) -> bool:
     """Return True if a path is a link, or a folder with one or with a protected file in it."""
-    if path.is_symlink() or not path.is_dir():
+    if path.is_symlink() or not probe.is_dir(path):
         return path.is_symlink()
     names = ((folder, name) for folder, folders, files in os.walk(path) for name in (*folders, *files))
     looked = list(islice(names, _MOST_LOOKED_AT + 1))
