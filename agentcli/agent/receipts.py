@@ -284,8 +284,8 @@ def _of_word(claimed: frozenset[Kind], found: Ledger) -> Receipt:
         missing = f"what ran since {edited} changed ({(found.ended or found.failed)[:_LONGEST]}) failed"
     if not verified:
         return Receipt(None, f"! Says that it is fixed; {missing}: ask for proof", edited=edited)
-    said = f"ays that it was verified; {missing}"
-    return Receipt(False, f"! S{said}: ask for proof", f"Your message s{said}", edited=edited)
+    said = f"that it was verified; {missing}"
+    return Receipt(False, f"! Says {said}: ask for proof", f"Your message says {said}", edited=edited)
 
 
 def _shown(kind: Kind, proof: Proof, found: Ledger) -> str:

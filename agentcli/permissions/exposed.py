@@ -463,7 +463,7 @@ def without_credentials(text: str, folders: Iterable[Path]) -> str:
 
 
 def _with_modules(git_folder: Path) -> Iterator[Path]:
-    """Yield the folder of a repository and those of its submodules, whose names may have slashes."""
+    """Yield the folders of a repository and of its submodules. Their names may contain slashes."""
     yield git_folder
     waiting = [git_folder / "modules"]
     for folder in waiting:

@@ -152,7 +152,7 @@ def _mostly_controls(data: bytes) -> bool:
 
 
 def _without_binary(lines: Sequence[bytes]) -> list[bytes]:
-    """Return lines with a remark for those of binary data, and for short lines beside them that say nothing."""
+    """Return lines in which a remark replaces binary data, and short lines beside it that say nothing."""
     noise = [False, *map(_is_noise, lines), False]
     for place, line in enumerate(lines, 1):
         around = (noise[place - 1], noise[place + 1])

@@ -127,7 +127,7 @@ class Called:
 
     @property
     def more_changed(self) -> int:
-        """How many files it changed besides."""
+        """Return the number of further files that it changed."""
         more = self.result.metadata.get(MORE_CHANGED)
         return more if self.changed and isinstance(more, int) else 0
 

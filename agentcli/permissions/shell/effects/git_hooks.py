@@ -95,10 +95,11 @@ def _is_active(hook: Path) -> bool:
 
 
 _HUSKY = re.compile(r"""#!/usr/bin/env sh\n\. "(?:\$\(dirname "\$0"\)|\$\{0%/\*\})/h"\s*""")
-_KEY = r"(?:^|\])[ \t]*"
-_HOOKS_PATH = re.compile(rf"{_KEY}hookspath\s*=\s*\"?([^\"\n#;]*?)\"?\s*$", re.IGNORECASE | re.MULTILINE)
-_SIGNS = re.compile(rf"{_KEY}gpgsign\s*(?:=(?!\s*(?:false|no|off|0)\b)|$)", re.IGNORECASE | re.MULTILINE)
-_EVENT = re.compile(rf"{_KEY}event\s*=\s*\"?([\w-]+)", re.IGNORECASE | re.MULTILINE)
+KEY = r"(?:^|\])[ \t]*"
+"""Pattern of what stands before a key in git's settings: the header of its section may share its line."""
+_HOOKS_PATH = re.compile(rf"{KEY}hookspath\s*=\s*\"?([^\"\n#;]*?)\"?\s*$", re.IGNORECASE | re.MULTILINE)
+_SIGNS = re.compile(rf"{KEY}gpgsign\s*(?:=(?!\s*(?:false|no|off|0)\b)|$)", re.IGNORECASE | re.MULTILINE)
+_EVENT = re.compile(rf"{KEY}event\s*=\s*\"?([\w-]+)", re.IGNORECASE | re.MULTILINE)
 """A hook in the settings, which git knows since 2.54."""
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from agentcli.permissions.git_config import git_folders, linked_repository, linked_work_trees, work_tree_of
 from agentcli.permissions.paths import Workspace, judge_path, recorded_in, repositories, resolved
 from agentcli.permissions.shell.effects.changes import in_tmp, stays_inside
-from agentcli.permissions.shell.effects.git_hooks import git_config_files, hook_problem, text_of
+from agentcli.permissions.shell.effects.git_hooks import KEY, git_config_files, hook_problem, text_of
 from agentcli.permissions.shell.effects.private_tmp import seen_text
 from agentcli.permissions.shell.programs.git_table import git_only_names
 from agentcli.permissions.shell.programs.known_programs import limited, word_set
@@ -317,7 +317,7 @@ def _beginning_problem(places: Sequence[Path], workspace: Workspace) -> str:
     return ""
 
 
-_TEMPLATE = re.compile(r"^\s*templatedir\s*=", re.IGNORECASE | re.MULTILINE)
+_TEMPLATE = re.compile(rf"{KEY}templatedir\s*=", re.IGNORECASE | re.MULTILINE)
 
 
 def _is_begun(folder: Path, workspace: Workspace) -> bool:

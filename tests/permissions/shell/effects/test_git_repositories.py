@@ -418,8 +418,9 @@ def test_options_before_the_subcommand_say_where_git_runs(words: str, rest: str 
 
 
 def test_a_repository_is_not_begun_where_git_would_copy_the_users_own_template(work: Path) -> None:
-    (work.parents[1] / "home/.gitconfig").write_text("[init]\n\ttemplateDir = ~/template\n")
-    assert told("git init src", work) == "git init copies your own template, which the sandbox hides"
+    for text in ("[init]\n\ttemplateDir = ~/template\n", "[init] templateDir = ~/template\n"):
+        (work.parents[1] / "home/.gitconfig").write_text(text)
+        assert told("git init src", work) == "git init copies your own template, which the sandbox hides"
     (work.parents[1] / "home/.gitconfig").write_text("[init]\n\tdefaultBranch = trunk\n")
     assert told("git init src", work, env={}) == ""
     assert told("git init src", work, env={"GIT_TEMPLATE_DIR": "/x"}) != ""

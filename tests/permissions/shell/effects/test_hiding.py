@@ -155,13 +155,13 @@ def test_a_denied_command_may_be_hidden_by_words_aliases_and_other_names(
 COPIES = """
 cat /bin/rm > q; ./q x|cat < /usr/bin/rm > q|cat /bin/rm \\| tee q|tee q < /bin/rm|dd if=/bin/rm of=q|head -c 9999 /bin/rm > q|sed '' /bin/rm > q
 base64 /bin/rm \\| base64 -d > q|tar cf - /bin/rm \\| tar xf - --transform s/rm/q/|curl file:///bin/rm -o q|curl -o q file:///usr/bin/rm|sort /bin/rm > q
-cd /bin && cat rm > /work/q|cd /usr/bin; cp rm /work/q|cat /bin/r? > q|cat /bin/r* > q|cat /usr/bin/../bin/"rm" > q|F=/bin; cat $F/rm > q|cp $X/rm q
+cd /bin && cat rm > /srv/q|cd /usr/bin; cp rm /srv/q|cat /bin/r? > q|cat /bin/r* > q|cat /usr/bin/../bin/"rm" > q|F=/bin; cat $F/rm > q|cp $X/rm q
 for f in /bin/rm; do cat $f > q; done|find /bin/rm -exec cat {} + > q|echo /bin/rm \\| xargs cat > q|exec 3< /bin/rm; cat <&3 > q|cat <(cat /bin/rm) > q
 cpio -p q < /bin/rm|git hash-object -w /bin/rm|nice cat ~/.local/bin/rm > q|ssh host cat /bin/rm > q|/lib64/ld-linux-x86-64.so.2 /bin/rm x
 cp $(which rm) q; ./q x|ln -s "$(type -P rm)" q|cat `which rm` > q
 """
 NO_COPIES = """
-ls -l /bin/rm|stat /usr/bin/rm|test -x /bin/rm|[ -x /bin/rm ]|echo /bin/rm|which rm|cat /work/docs/rm|cat bin/rm > q|cp rm x|cd src && cat rm > q
+ls -l /bin/rm|stat /usr/bin/rm|test -x /bin/rm|[ -x /bin/rm ]|echo /bin/rm|which rm|cat /srv/docs/rm|cat bin/rm > q|cp rm x|cd src && cat rm > q
 cp /bin/ls q|cat /bin/rmdir > q|git log -- rm|git commit -m "like /bin/rm does"|find . -name rm|cat $X > q|echo 'rm /bin/rm' > note.txt|npm run rm
 ls -l $(which rm)|cp $(which ls) q
 """
