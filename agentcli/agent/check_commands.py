@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import PurePath
 
 from agentcli.agent.claim_words import Kind
@@ -42,6 +42,8 @@ _TYPE_CHECKERS = frozenset(["cargo", "deno", "gleam"])
 _CHECKS_TYPES = re.compile(r"(?:vue-)?tsc|type-?check|check-types")
 _SYNTAX_ONLY = {"php": "-l", "ruby": "-c", "perl": "-c", "luac": "-p"}
 """Options with which interpreters only check the syntax."""
+_PARSES_ONLY = {**dict.fromkeys(word_set("bash dash fish ksh sh zsh"), "-n"), "node": "--check"}
+"""Options of that kind that prove a check but name none. A message that names the command claims only that command."""
 _TOOLCHAINS = _TYPE_CHECKERS | {"go", "swift", "dotnet", "node", "git"}
 """Programs that run no task of the project; git does so in its hooks."""
 _FORGES = frozenset(["gh", "glab"])
@@ -74,7 +76,9 @@ def kinds_of(words: Sequence[str]) -> frozenset[Kind]:
         return EVERY | {"ci"}
     if only_shows(words) and not any(map(_NO_RUN.match, words)):
         return frozenset()
-    found = _widened(named_kinds(words), program, words)
+    options = takewhile(lambda word: word.startswith("-"), words[1:])
+    kinds = frozenset[Kind]({"lint"}) if _PARSES_ONLY.get(program, "") in options else named_kinds(words)
+    found = _widened(kinds, program, words)
     return found | {"ci"} if found == EVERY and any(map(_CI.search, words)) else found
 
 

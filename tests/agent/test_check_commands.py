@@ -28,6 +28,10 @@ from tests.tables import each_row
         ("pytest --collect-only", set()),
         ("git add tests", set()),
         ("gh pr checks 12", {"tests", "build", "lint", "checks", "ci"}),
+        ("bash -n scripts/deploy.sh", {"lint", "checks"}),
+        ("node --check src/a.js", {"lint", "checks"}),
+        ("php -l src/a.php", {"lint", "checks"}),
+        ("bash scripts/deploy.sh -n", set()),
         ("gh pr view 12", {"tests", "build", "lint", "checks", "ci"}),
     ],
 )
