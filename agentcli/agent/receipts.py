@@ -128,6 +128,8 @@ class _Steps:
             parts = about.get("parts", ())
             ran = ran and "exit_code" in about
             self.steps.append(Step(given, about.get("exit_code"), result.output, parts, ran=ran))
+        elif traits.subject.kind == "folder":  # a search shows as much as the command of that name
+            self.steps.append(Step(call.name, 0, result.output, ran=ran))
         else:  # reading a file again verifies nothing
             self.steps.append(Step(output=result.output, ran=ran and traits.effect not in ("none", "read")))
 

@@ -18,6 +18,7 @@ from agentcli.core.record import Compaction, Record
 from agentcli.providers.scripted.model import Reply, call, say
 from agentcli.tools.bash import BASH
 from agentcli.tools.edit import EDIT as EDIT_TOOL
+from agentcli.tools.grep import GREP
 from agentcli.tools.jobs import BASH_OUTPUT
 from agentcli.tools.read import READ
 from tests.agent.open_session import ended, messages, open_session, say_to
@@ -311,6 +312,14 @@ def test_a_number_of_tests_that_a_read_file_shows_is_not_invented() -> None:
         receipt("All 42 tests pass.", steps(map(recorded, some), traits, Path("/w"))) for some in (records, records[:2])
     ]
     assert [end.verified for end in ends] == [True, False]
+
+
+def test_a_search_shows_as_much_as_the_command_grep() -> None:
+    edit = call_of("edit", ToolResult("1", "edit", "success", "Edited."), file_path="app.yaml")
+    search = call_of("grep", ToolResult("1", "grep", "success", "No matches found."), pattern="old_name")
+    traits = TRAITS | {"grep": GREP.traits}
+    ends = [receipt("Verified.", steps(map(recorded, some), traits, Path("/w"))) for some in (edit, [*edit, *search])]
+    assert [end.verified for end in ends] == [False, True]
 
 
 def test_a_command_that_the_person_ran_counts(tmp_path: Path) -> None:
