@@ -9,6 +9,7 @@ asked about again. The branch is the recorded one, or the one to which a command
 A command that runs, fails in the sandbox and only then asks is not counted.
 A folder is a linked work tree only if its name has the form that agents give one, or if a command recorded in the project added it:
 before the session, or by the command of the session itself, after which it is the session's own.
+A folder in which commands call `docker compose` has a plain compose file, with a build and a mount of that folder.
 What `pkill` finds is the session's own if an earlier command has started it in the background; else it is somebody else's.
 Reasons are printed of the tuning half only, so that the other stays unseen.
 """
@@ -205,6 +206,10 @@ def workspace_in(place: Place, session: Transcript, trees: Sequence[Tree] = ()) 
     for tree in trees:
         if tree.session != session.session and tree.folder not in own:
             _link(tree.folder, tree.repository, place)
+    for folder in there(_composed(place, session)):
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "compose.yml").write_text("services:\n  app:\n    build: .\n    volumes: ['.:/app']\n")
     called = _called(place, session)
     for path in there(_outside(place, session)):
         _make(path, path in called)
@@ -325,6 +330,16 @@ def _repositories(place: Place, session: Transcript) -> Iterator[Path]:
             path = re.sub(r"^(?:~|\$HOME|\$\{HOME\})", home, word)
             if path.startswith(f"{home}/") and len(path) < 300 and not f"{path}/".startswith(f"{place.work}/"):
                 yield Path(path)
+
+
+def _composed(place: Place, session: Transcript) -> Iterator[Path]:
+    """Yield the folders in which commands call `docker compose` without a file's name: there was a plain one."""
+    for recorded in session.commands:
+        if "docker compose" in recorded.command:
+            moved = re.search(r"\bcd\s+[\"']?([\w/.~@+-]+)", place.here(recorded.command))
+            path = os.path.join(place.here(recorded.folder), moved[1] if moved else "")
+            if path.startswith(str(place.top)) and len(path) < 300:
+                yield Path(os.path.normpath(path))
 
 
 def _make(path: Path, program: bool) -> None:

@@ -235,7 +235,7 @@ class CommandLine:
         A push without a branch's name counts only if no command before it may switch to another branch.
         """
         from agentcli.permissions.shell.effects.elsewhere import acts_by_name, answer_to
-        from agentcli.permissions.shell.effects.taking import makes_no_links
+        from agentcli.permissions.shell.effects.taking import changes_no_file, makes_no_links
 
         command = self.commands[number]
         if self.workspace is None or self.reader is None or not acts_by_name(command.words):
@@ -245,6 +245,8 @@ class CommandLine:
         if found is not None and found.switched and any(map(_may_switch, before)):
             return None
         if found is not None and found.takes and not all(makes_no_links(one.words) for one in before):
+            return None
+        if found is not None and found.settled and not all(changes_no_file(one.words) for one in before):
             return None
         return found
 
@@ -283,7 +285,9 @@ class CommandLine:
         def judged(text: str) -> Containment:
             line = analyse(text, workspace)
             there = line.elsewhere
-            here = Containment(outside=True, switched=there.switched, fresh=there.fresh, takes=there.takes)
+            here = Containment(
+                outside=True, switched=there.switched, fresh=there.fresh, takes=there.takes, settled=there.settled
+            )
             return here if there.runs and not line.protected else line.contained
 
         return in_parts(self.text, workspace, judged)

@@ -236,7 +236,7 @@ def _place(pattern: str) -> str:
     kind = kind_of_place(pattern)
     name = safe_line(pattern.removeprefix(kind))
     if (kind, name) == (IN_CONTAINER, OWN_PROJECT):
-        return "using the project's containers"
+        return "building, starting and using the project's containers (with the network and mounted folders)"
     client, _, repository = name.partition("/")
     if kind == RUNNING_AT:
         from agentcli.permissions.shell.effects.whole_programs import meaning  # 10 ms, only for such a question

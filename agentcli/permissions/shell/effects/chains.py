@@ -21,7 +21,7 @@ from agentcli.permissions.shell.effects.containable import Containment
 from agentcli.permissions.shell.effects.elsewhere import PROGRAMS
 from agentcli.permissions.shell.effects.git_repositories import RECORDING, renames_blindly
 from agentcli.permissions.shell.effects.pushing import why_published
-from agentcli.permissions.shell.effects.taking import line_makes_no_links
+from agentcli.permissions.shell.effects.taking import line_changes_no_file, line_makes_no_links
 from agentcli.permissions.shell.programs.known_programs import SHELLS, limited_program, word_set
 from agentcli.permissions.shell.programs.option_grammar import fit
 from agentcli.permissions.shell.syntax.parse import (
@@ -62,7 +62,7 @@ def in_parts(text: str, workspace: Workspace, judged: Callable[[str], Containmen
     if found[0].moves and not probe.is_dir(Path(os.path.normpath(workspace.cwd / os.path.expanduser(found[0].moves)))):
         return None
     parts: list[LinePart] = []
-    linked = False
+    linked = wrote = False
     for segment in found:
         verdict = judged(segment.text)
         ran = any(not part.records for part in parts)
@@ -70,9 +70,10 @@ def in_parts(text: str, workspace: Workspace, judged: Callable[[str], Containmen
             return None  # it would come from elsewhere
         if verdict.why or verdict.parts or (verdict.records and ran and _takes_content(segment.text)):
             return None
-        if verdict.takes and linked:
+        if (verdict.takes and linked) or (verdict.settled and wrote):
             return None
         linked = linked or not (verdict.reads or line_makes_no_links(segment.text))
+        wrote = wrote or not (verdict.reads or line_changes_no_file(segment.text))
         if (verdict.switched and any(map(_switches, parts))) or (verdict.fresh and any(map(_makes_refs, parts))):
             return None
         if verdict.outside and (why := why_published(segment.text, [part.text for part in parts], workspace)):

@@ -115,6 +115,8 @@ class Containment:
     """Branches that it pushes and that do not exist yet."""
     takes: bool = False
     """True if it takes a file of the workspace elsewhere."""
+    settled: bool = False
+    """True if it acts as files of the workspace say."""
 
 
 ASKED = Containment("no sandbox can contain it")

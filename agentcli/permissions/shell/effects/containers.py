@@ -1,6 +1,7 @@
 """Commands in containers: a container is asked about once, like another machine, unless a command only reads there.
 
-Nothing here starts a container or changes how one is made. That can give a command the powers of root.
+Building and starting containers is asked about once, too. They must get nothing of this machine but folders of the
+workspace. Any other way to make one can give a command the powers of root.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import os
 import re
 import shlex
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from agentcli.permissions.paths import Workspace, judge_path
 from agentcli.permissions.rules import IN_CONTAINER, OWN_PROJECT
 from agentcli.permissions.shell.effects.other_machine import Visit, only_reads_there
 from agentcli.permissions.shell.effects.taking import may_be_made, may_be_taken
+from agentcli.permissions.shell.programs.option_grammar import Found, Shape, fit
 from agentcli.permissions.shell.programs.services import after_compose_options, reads_service
 from agentcli.permissions.shell.syntax.parse import UNKNOWN
 from agentcli.system import probe
@@ -35,6 +38,8 @@ def in_container(words: Sequence[str], folders: Sequence[Path], workspace: Works
     if any(UNKNOWN in word for word in words) or name not in ("docker", "podman"):
         return None
     shown = False
+    if name == "docker" and (found := _made(arguments, folders, workspace)) is not None:
+        return found
     if arguments[:1] == ["compose"]:
         place, inner = _of_project(arguments[1:], folders, workspace)
     else:
@@ -99,6 +104,155 @@ def _of_project(arguments: Sequence[str], folders: Sequence[Path], workspace: Wo
         return (OWN_PROJECT, []) if all(map(_NAME.fullmatch, rest[1:])) else ("", [])
     service, inner = _named(rest[1:]) if rest[0] == "exec" else ("", [])
     return (OWN_PROJECT, inner) if service and inner else ("", [])
+
+
+def _made(arguments: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Visit | None:
+    """Return the visit of a command that builds, starts, stops or removes containers, or shows those of a project.
+
+    They must get nothing of this machine but folders of the workspace. Return None for any other command.
+    """
+    if not _engine_is_here(workspace):
+        return None
+    if arguments[:1] == ["compose"]:
+        return _of_files(arguments[1:], folders, workspace)
+    rest = arguments[arguments[:1] in (["image"], ["container"], ["buildx"]) :]
+    verb = rest[0] if rest else ""
+    if verb == "pull" and not isinstance(fit((_PULL,), rest[1:]), str):
+        return Visit(f"{IN_CONTAINER}{OWN_PROJECT}")
+    shape = {"build": _BUILD, "run": _RUN}.get(verb)
+    found = fit((shape,), rest[1:]) if shape is not None else ""
+    if isinstance(found, str):
+        return None
+    values, operands = _values(found[1])
+    if not all(_is_bounded(option, value, at, workspace) for option, value in values for at in folders):
+        return None
+    if verb == "build":
+        inside = all(_is_context(operands[0], at, workspace) for at in folders)
+        return Visit(f"{IN_CONTAINER}{OWN_PROJECT}", takes=True, settled=True) if inside else None
+    return Visit(f"{IN_CONTAINER}{OWN_PROJECT}", _loses(" ".join(operands[1:])), takes=True, settled=True)
+
+
+def _of_files(arguments: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Visit | None:
+    """Return the visit of a command of compose that acts as the project's files say."""
+    rest = after_compose_options(arguments)
+    options = arguments[: len(arguments) - len(rest)]
+    reads = reads_service(("docker", "compose", *arguments))
+    shape = _COMPOSE.get(rest[0]) if rest else None
+    found = fit((shape,), rest[1:]) if shape is not None else ""
+    if not rest or (isinstance(found, str) and not reads) or any(map(_OTHER_PROJECT.match, options)):
+        return None
+    values, operands = ([], []) if isinstance(found, str) else _values(found[1])
+    if not all(_is_bounded(option, value, at, workspace) for option, value in values for at in folders):
+        return None
+    named = [after for before, after in pairwise(options) if before in ("-f", "--file")]
+    named += [word.partition("=")[2] for word in options if word.startswith("--file=")]
+    from agentcli.permissions.shell.effects.compose_files import why_more  # 3 ms, only for such a command
+
+    why = next(filter(None, (why_more(named, folder, workspace) for folder in folders)), "")
+    if why and (reads or rest[0] in _AGAIN):
+        return None  # containers as they were made
+    if reads:
+        return Visit(f"{IN_CONTAINER}{OWN_PROJECT}", free=True, settled=True)
+    why = why or (_loses(" ".join(operands[1:])) if rest[0] == "run" else "")
+    return Visit(f"{IN_CONTAINER}{OWN_PROJECT}", why, takes=True, settled=True)
+
+
+def _values(found: Found) -> tuple[list[tuple[str, str]], list[str]]:
+    """Return the options with their values, and the operands."""
+    values: list[tuple[str, str]] = []
+    operands: list[str] = []
+    option = ""
+    for kind, value in found:
+        if kind == "option":
+            values += [(option, "")] if option else []
+            option = value
+        elif option and kind == "text":
+            values.append((option, value))
+            option = ""
+        else:
+            values += [(option, "")] if option else []
+            option = ""
+            operands.append(value)
+    return values + ([(option, "")] if option else []), operands
+
+
+def _is_bounded(option: str, value: str, folder: Path, workspace: Workspace) -> bool:
+    """Return True if an option gives a container or a build no more than the workspace."""
+    match option:
+        case "-e" | "--env" | "--build-arg":
+            return "=" in value  # else it is one of this machine's variables
+        case "--network" | "--net":
+            return _NAME.fullmatch(value) is not None and value != "host"
+        case "-v" | "--volume":
+            source, colon, rest = value.partition(":")
+            volume = _NAME.fullmatch(source) if colon else source.startswith("/")
+            return bool(volume) or (bool(colon) and _is_mountable(source, rest.endswith(":ro"), folder, workspace))
+        case "--mount":
+            given = dict(part.partition("=")[::2] for part in value.split(","))
+            source = given.get("source", given.get("src", ""))
+            plain = len(given) == value.count(",") + 1 and not given.keys() - _OF_MOUNTS
+            if given.get("type") == "bind":
+                return plain and _is_mountable(source, "readonly" in given, folder, workspace)
+            return plain and given.get("type") in ("volume", "tmpfs") and (not source or bool(_NAME.fullmatch(source)))
+        case "-f" | "--file" | "--env-file" | "--iidfile":
+            return option != "--iidfile" and judge_path(value, workspace, write=False, cwd=folder).verdict == "free"
+        case "--security-opt":
+            return value in ("no-new-privileges", "no-new-privileges:true")
+        case _:
+            return True
+
+
+def _is_mountable(source: str, read_only: bool, folder: Path, workspace: Workspace) -> bool:
+    plain = source.startswith(("/", ".")) and "\\" not in source
+    return plain and judge_path(source, workspace, write=not read_only, cwd=folder).verdict == "free"
+
+
+def _is_context(path: str, folder: Path, workspace: Workspace) -> bool:
+    """Return True for a folder of the workspace, which a build gets."""
+    free = judge_path(path, workspace, write=False, cwd=folder).verdict == "free"
+    return free and ":" not in path and probe.is_dir(folder / path)
+
+
+_OF_MOUNTS = frozenset({"type", "source", "src", "target", "dst", "destination", "readonly"})
+_OTHER_PROJECT = re.compile(r"-p|--project-name")
+_PULL = Shape("-q --quiet --platform=text", "object")
+_BUILD = Shape(
+    "-q -t:text -f:text --tag=text --file=text --build-arg=text --target=text --no-cache --pull --quiet --progress=text --platform=text "
+    "--label=text --load --rm --force-rm --compress",
+    "object",
+)
+_RUN = Shape(
+    "-itdP -e:text -p:text -w:text -u:text -v:text -l:text -h:text -m:text --rm --interactive --tty --detach --init --read-only "
+    "--publish-all --env=text --publish=text --workdir=text --user=text --volume=text --mount=text --label=text --hostname=text "
+    "--memory=text --cpus=text --shm-size=text --name=text --entrypoint=text --platform=text --pull=text --restart=text --network=text "
+    "--net=text --env-file=text --tmpfs=text --cap-drop=text --security-opt=text --stop-timeout=text --expose=text --quiet",
+    "object object*",
+    manner="ended",
+)
+_STARTING = (
+    "-d --detach --build --no-build --no-deps --force-recreate --no-recreate --remove-orphans --wait --wait-timeout=text -t:text "
+    "--timeout=text --scale=text --pull=text --quiet-pull --no-color --no-log-prefix --abort-on-container-exit --exit-code-from=text "
+    "--no-start --always-recreate-deps --attach-dependencies --quiet-build"
+)
+_COMPOSE = {
+    "up": Shape(_STARTING, "name*"),
+    "create": Shape(_STARTING, "name*"),
+    "start": Shape("--wait --wait-timeout=text", "name*"),
+    **dict.fromkeys(("stop", "restart"), Shape("-t:text --timeout=text --no-deps", "name*")),
+    "down": Shape("-t:text --timeout=text --remove-orphans", "name*"),
+    "rm": Shape("-fs --force --stop", "name*"),
+    "build": Shape(
+        "-q --no-cache --pull --quiet --parallel --progress=text --build-arg=text --with-dependencies", "name*"
+    ),
+    "pull": Shape("-q --quiet --ignore-pull-failures --include-deps --policy=text", "name*"),
+    "run": Shape(
+        "-TditP -e:text -w:text -u:text --rm --no-TTY --detach --interactive --no-deps --env=text --workdir=text --user=text --name=text "
+        "--entrypoint=text --service-ports --use-aliases --build --quiet-pull --quiet --remove-orphans",
+        "name object*",
+        manner="ended",
+    ),
+}
+"""Commands of compose whose options give nothing that the project's files do not. None removes a volume."""
 
 
 def _named(arguments: Sequence[str]) -> tuple[str, list[str]]:

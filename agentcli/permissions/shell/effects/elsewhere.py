@@ -35,7 +35,7 @@ from agentcli.permissions.shell.effects.git_repositories import (
 from agentcli.permissions.shell.effects.network_use import hosts_read
 from agentcli.permissions.shell.effects.other_machine import Visit, visit
 from agentcli.permissions.shell.effects.pushing import push_of
-from agentcli.permissions.shell.effects.taking import makes_no_links, may_be_made, takes_own
+from agentcli.permissions.shell.effects.taking import changes_no_file, makes_no_links, may_be_made, takes_own
 from agentcli.permissions.shell.programs.administration import (
     BY_NUMBER,
     ends_listed,
@@ -90,6 +90,8 @@ class Elsewhere:
     No command before it may have put a link in its place, or run for long.
     """
 
+    settled: bool = False
+    """True if it acts as files of the workspace say, which no command before it may have changed."""
     changes: tuple[str, ...] = ()
     """Names, as rules about the network write them, of all that such commands may change there."""
 
@@ -124,6 +126,10 @@ def judged_elsewhere(
     links = [not makes_no_links(command.words) for command in commands]
     late = any(one is not None and one.takes and any(links[:number]) for number, one in enumerate(found))
     late = late or renames_blindly([command.words for command in commands])
+    wrote = [
+        bool(reading.why) and not changes_no_file(one.words) for one, reading in zip(commands, readings, strict=True)
+    ]
+    late = late or any(one is not None and one.settled and any(wrote[:number]) for number, one in enumerate(found))
     return together([*filter(None, found), Elsewhere(others=others or late)])
 
 
@@ -138,6 +144,7 @@ def together(found: Sequence[Elsewhere]) -> Elsewhere:
         any(one.switched for one in found),
         tuple(dict.fromkeys(name for one in found for name in one.fresh)),
         any(one.takes for one in found),
+        any(one.settled for one in found),
         tuple(dict.fromkeys(name for one in found for name in one.changes)),
     )
 
@@ -174,7 +181,7 @@ def answer_to(command: Command, folders: tuple[Path, ...], workspace: Workspace,
     found = _visit(plain, folders, workspace)
     # A file that comes from there is a change here, which an answer about the host does not allow.
     if found and found.host and not found.why and plain.words[0] != "scp":
-        return Elsewhere(True, hosts=(found.host,), takes=found.takes)
+        return Elsewhere(True, hosts=(found.host,), takes=found.takes, settled=found.settled)
     hosts = hosts_read(plain.words)
     return Elsewhere(True, hosts=tuple(sorted(hosts))) if hosts else None
 
@@ -244,8 +251,10 @@ def _action(command: Command, folders: tuple[Path, ...], workspace: Workspace, r
         why = f"{name} uses the network{changes}: {visited.why}"
         return Elsewhere(True, why, changes=(machine,) if machine else ())
     if workspace.allows_host(visited.host) or (visited.free and not workspace.withholds(visited.host)):
-        return Elsewhere(acts=True, takes=visited.takes)
-    return Elsewhere(True, f"{name} {_acts_in(visited.host)}", hosts=(visited.host,), takes=visited.takes)
+        shown = visited.free and workspace.allows_host(visited.host)  # the answer covers what such files could change
+        return Elsewhere(acts=True, takes=visited.takes, settled=visited.settled and not shown)
+    why = f"{name} {_acts_in(visited.host)}"
+    return Elsewhere(True, why, hosts=(visited.host,), takes=visited.takes, settled=visited.settled)
 
 
 def _visit(command: Command, folders: tuple[Path, ...], workspace: Workspace) -> Visit | None:

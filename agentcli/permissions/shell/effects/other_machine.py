@@ -45,6 +45,8 @@ class Visit:
     """True if it takes a file of the workspace there, or puts one here."""
     text: str | None = None
     """The command line that a shell runs there; None if it is none."""
+    settled: bool = False
+    """True if it acts as files of the workspace say. No command before it in the line may have changed them."""
     free: bool = False
     """True if it needs no rule about its host: it only reads, on this machine."""
 

@@ -16,6 +16,7 @@ from agentcli.permissions.shell.programs.forge import files_told
 from agentcli.permissions.shell.programs.known_programs import limited, word_set
 from agentcli.permissions.shell.programs.listing import placed
 from agentcli.permissions.shell.programs.readers import fits_reading
+from agentcli.permissions.shell.programs.services import after_compose_options, reads_service
 from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, contents, plain_git, syntax_tree
 from agentcli.permissions.shell.syntax.parse import below as nodes_below
 from agentcli.permissions.shell.syntax.state import Run
@@ -55,7 +56,7 @@ _WRITING = word_set("cat echo printf mkdir touch tee cd true sleep kill killall 
 def makes_no_links(words: Sequence[str]) -> bool:
     """Return True if a command surely puts no link in the place of a file that is taken later."""
     name, *arguments = words
-    if name in _WRITING or fits_reading(name, list(words)):
+    if name in _WRITING or fits_reading(name, list(words)) or changes_no_file(words):
         return True
     if (name, *arguments[:1]) in (("docker", "cp"), ("podman", "cp")):
         return ":" in arguments[-1]  # out of a container, it may copy a link
@@ -63,6 +64,24 @@ def makes_no_links(words: Sequence[str]) -> bool:
     return (
         (name, *arguments[:1]) in (("git", "push"), ("git", "fetch")) or name == "ssh" or (name == "gh" and not fetches)
     )
+
+
+def changes_no_file(words: Sequence[str]) -> bool:
+    """Return True if a command about containers surely changes no file of the workspace, now or later."""
+    name, *arguments = words
+    if name != "docker":
+        return False
+    if arguments[:1] != ["compose"]:
+        return arguments[:1] in (["build"], ["pull"]) or reads_service(words)
+    rest = after_compose_options(arguments[1:])
+    return rest[:1] in (["build"], ["pull"], ["down"], ["stop"]) or reads_service(words)
+
+
+def line_changes_no_file(text: str) -> bool:
+    """Return True if that is so for every command of a line, apart from changes of the folder."""
+    parts, whole = contents(text)
+    lines = [part.texts for part in parts]
+    return whole and all(not words or words[0] == "cd" or changes_no_file(words) for words in lines)
 
 
 def line_makes_no_links(text: str) -> bool:

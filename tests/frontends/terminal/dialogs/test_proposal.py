@@ -198,7 +198,10 @@ def test_an_answer_that_lasts_for_the_session_comes_first_where_it_saves_questio
     assert labels(by_ssh)[:2] == ["Yes, and reading box.example.org by ssh in this session", "Yes"]
     for rule, label in (
         ("network(container:web)", "using the container web"),
-        ("network(container:./*)", "using the project's containers"),
+        (
+            "network(container:./*)",
+            "building, starting and using the project's containers (with the network and mounted folders)",
+        ),
         ("network(reading:kubectl)", "reading with kubectl"),
         ("bash(gh api graphql *ReviewThread*)", "answering and resolving threads of reviews"),
         ("bash(kill *)", "`kill` of processes by number"),

@@ -135,8 +135,9 @@ def test_a_whole_program_is_offered_without_a_sandbox_and_covers_its_line(
 @each_row(
     ("command", "patterns"),
     [
-        ("docker build -t x . 2>&1 | tail -3", ["docker *"]),
-        ("docker run --rm x sh -c 'ls'; frob a", ["docker *"]),
+        ("docker build -t x --ssh default . 2>&1 | tail -3", ["docker *"]),
+        ("docker run --rm --privileged x sh -c 'ls'; frob a", ["docker *"]),
+        ("docker build -t x . 2>&1 | tail -3", []),
         ("tmux new-session -d -s x", ["tmux *"]),
         ("git worktree lock x", ["git *"]),
         ("gh repo create x --private", ["gh *"]),

@@ -1,0 +1,227 @@
+"""Files of `docker compose`: whether their containers get no more of this machine than folders of the workspace.
+
+Only known keys count as that. A file with another key, or one that is not plain YAML, is asked about each time.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from agentcli.permissions.paths import Workspace, below, judge_path, resolved
+from agentcli.permissions.shell.programs.known_programs import word_set
+from agentcli.permissions.shell.syntax.plain_yaml import Node, read_yaml
+from agentcli.system import probe
+
+_NAMES = tuple(f"{stem}.{ending}" for stem in ("compose", "docker-compose") for ending in ("yaml", "yml"))
+_OVERRIDES = tuple(name.replace(".", ".override.") for name in _NAMES)
+_LARGEST = 64_000
+"""Maximum bytes of a file that is read."""
+_STEERING = re.compile(
+    rb"(?m)^\s*(?:export\s+)?(?:(?:DOCKER|BUILDX|BUILDKIT|LD|DYLD)_\w+|COMPOSE_\w*FILES?|PATH|HOME)\s*="
+)
+"""A variable in a `.env` file that chooses other files, another engine or other programs."""
+
+
+def why_more(named: Sequence[str], folder: Path, workspace: Workspace) -> str:
+    """Return why containers of a project may get more than folders of the workspace; empty if they do not.
+
+    `named` are the files that a command in this folder names.
+    """
+    env = workspace.shell_env() or workspace.command_env
+    if any(re.fullmatch(r"COMPOSE_\w*FILES?", name) for name in env):
+        return "a variable chooses its files"
+    files = [folder / name for name in named] if named else _found(folder, workspace)
+    if not files:
+        return "it has no compose file in the workspace"
+    top = Path(os.path.normpath(files[0].parent))
+    for settings in dict.fromkeys((top / ".env", folder / ".env")):
+        if probe.exists(settings) and _STEERING.search(_content(settings) or b"DOCKER_X="):
+            return "its .env file may choose another engine or other files"
+    return next(filter(None, (_why_of(file, top, workspace) for file in files)), "")
+
+
+def _found(folder: Path, workspace: Workspace) -> list[Path]:
+    """Return the files that compose finds from a folder: there, or in the nearest folder above."""
+    for top in (folder, *folder.parents):
+        if not below(resolved(top), workspace.resolved_roots):
+            return []
+        if any(probe.exists(top / name) for name in _NAMES):
+            return [top / name for name in (*_NAMES, *_OVERRIDES) if probe.exists(top / name)]
+    return []
+
+
+def _content(path: Path) -> bytes | None:
+    """Return the content of a regular file; None if it is too large or can't be read."""
+    try:
+        return path.read_bytes() if path.is_file() and path.stat().st_size <= _LARGEST else None
+    except OSError:
+        return None
+
+
+def _why_of(path: Path, top: Path, workspace: Workspace) -> str:
+    free = judge_path(str(path), workspace, write=False).verdict == "free"
+    data = _content(path) if free else None
+    try:
+        found = read_yaml(data.decode()) if data is not None else None
+    except UnicodeDecodeError:
+        found = None
+    if not isinstance(found, tuple):
+        return f"{path.name} is not plain"
+    key = next(_others(found, _top_level(top, workspace)), "")
+    return f"`{key}` in {path.name} may give more than folders of the workspace" if key else ""
+
+
+_Check = Callable[[Node], Iterator[str]]
+"""Yields the keys of a value that may give containers more; nothing for a harmless value."""
+
+
+def _others(node: Node, known: Mapping[str, _Check]) -> Iterator[str]:
+    """Yield the keys of a mapping, or the keys in their values, that may give containers more."""
+    if not isinstance(node, tuple):
+        if node:
+            yield "…"
+        return
+    for key, value in node:
+        check = known.get(key) or (_any if key.startswith("x-") else None)
+        inner = next(check(value), "") if check is not None else "…"
+        if inner:
+            yield key if inner == "…" else inner
+
+
+def _any(_: Node) -> Iterator[str]:
+    return iter(())
+
+
+def _each(check: _Check, node: Node) -> Iterator[str]:
+    """Check each value of a mapping with any keys."""
+    values = [value for _, value in node] if isinstance(node, tuple) else []
+    if not isinstance(node, tuple) and node:
+        yield "…"
+    for value in values:
+        yield from check(value)
+
+
+def _in_list(check: _Check, node: Node) -> Iterator[str]:
+    """Check each item of a list, or a single value."""
+    for item in node if isinstance(node, list) else [node]:
+        yield from check(item)
+
+
+def _text(pattern: str, node: Node) -> Iterator[str]:
+    if not isinstance(node, str) or not re.fullmatch(pattern, node):
+        yield "…"
+
+
+def _path(top: Path, workspace: Workspace, write: bool, node: Node) -> Iterator[str]:
+    """Check a file or folder of the workspace, known without variables."""
+    plain = isinstance(node, str) and node and not re.search(r"[$\\:*?\[]|^~|^[\w.-]+@", node)
+    if not plain or judge_path(str(node), workspace, write=write, cwd=top).verdict != "free":
+        yield "…"
+
+
+def _inside(top: Path, workspace: Workspace, node: Node) -> Iterator[str]:
+    """Check a file with variables, which is in the workspace; it may be one that only its owner reads."""
+    plain = isinstance(node, str) and node and not re.search(r"[$\\:*?\[]|^~", node)
+    if not plain or not below(resolved(top / str(node)), workspace.resolved_roots):
+        yield "…"
+
+
+def _mount(top: Path, workspace: Workspace, node: Node) -> Iterator[str]:
+    """Check a volume: one of the engine's, or a folder of the workspace."""
+    if isinstance(node, tuple):
+        given = dict(node)
+        kind, source = given.get("type"), given.get("source", given.get("src", ""))
+        plain = len(given) == len(node) and not given.keys() - _OF_MOUNTS
+        if kind == "bind" and plain:
+            yield from _path(top, workspace, given.get("read_only") != "true", source)
+        elif not plain or kind not in ("volume", "tmpfs") or (source and not _is_volume(source)):
+            yield "…"
+    elif isinstance(node, str):
+        source, colon, rest = node.partition(":")
+        if not colon and not node.startswith("/"):
+            yield "…"
+        elif colon and not _is_volume(source):
+            yield from _path(top, workspace, rest.rpartition(":")[2] != "ro", source)
+    else:
+        yield "…"
+
+
+def _is_volume(node: Node) -> bool:
+    return isinstance(node, str) and re.fullmatch(r"[A-Za-z0-9][\w.-]*", node, re.ASCII) is not None
+
+
+_OF_MOUNTS = word_set("type source src target dst destination read_only consistency volume tmpfs")
+_HARMLESS = word_set("""
+annotations attach cap_drop command container_name cpu_count cpu_percent cpu_shares cpu_quota cpu_period cpus cpuset depends_on deploy dns dns_opt
+dns_search domainname entrypoint environment expose extra_hosts healthcheck hostname image init labels links logging mac_address
+mem_limit mem_reservation mem_swappiness memswap_limit pids_limit platform ports profiles pull_policy read_only restart
+scale shm_size stdin_open stop_grace_period stop_signal tmpfs tty ulimits user working_dir
+""")
+"""Keys of a service that concern only the container itself, and ports that it opens."""
+_OF_BUILDS = word_set("args target labels platforms shm_size tags no_cache pull dockerfile_inline")
+_NETWORK_NAME = r"(?!host$)[\w.-]+"
+
+
+def _top_level(top: Path, workspace: Workspace) -> Mapping[str, _Check]:
+    """Return the known keys of a file."""
+    reads, file = partial(_path, top, workspace, False), partial(_inside, top, workspace)
+    name = partial(_text, _NETWORK_NAME)
+    build: dict[str, _Check] = {
+        **dict.fromkeys(_OF_BUILDS, _any),
+        "context": partial(_context, top, workspace),
+        "dockerfile": _dockerfile,
+    }
+    env_file = partial(_others, known={"path": file, "required": _any, "format": _any})
+    service: dict[str, _Check] = {
+        **dict.fromkeys(_HARMLESS, _any),
+        "build": lambda node: _others(node, build) if isinstance(node, tuple) else _context(top, workspace, node),
+        "env_file": partial(_in_list, lambda node: env_file(node) if isinstance(node, tuple) else file(node)),
+        "extends": partial(_others, known={"service": partial(_text, r"[\w.-]+")}),
+        "network_mode": partial(_text, r"bridge|none|service:[\w.-]+"),
+        "networks": _any,
+        "secrets": _any,
+        "configs": _any,
+        "security_opt": partial(_in_list, partial(_text, r"no-new-privileges(?:[:=]true)?")),
+        "volumes": partial(_in_list, partial(_mount, top, workspace)),
+    }
+    given = partial(_each, partial(_others, known={"file": reads, "external": _any, "name": _any, "content": _any}))
+    flag = partial(_text, "true|false")
+    volume: dict[str, _Check] = {"driver": partial(_text, "local"), "external": flag, "name": _any, "labels": _any}
+    network: dict[str, _Check] = {
+        "driver": partial(_text, "bridge"),
+        "external": flag,
+        "name": name,
+        "labels": _any,
+        "internal": _any,
+    }
+    return {
+        "version": _any,
+        "name": _any,
+        "services": partial(_each, partial(_others, known=service)),
+        "volumes": partial(_each, partial(_others, known=volume)),
+        "networks": lambda node: _networks(node, network),
+        "secrets": given,
+        "configs": given,
+    }
+
+
+def _networks(node: Node, known: Mapping[str, _Check]) -> Iterator[str]:
+    """Check networks, whose own names count as well: `host` is the machine's."""
+    if isinstance(node, tuple) and any(key == "host" for key, _ in node):
+        yield "host"
+    yield from _each(partial(_others, known=known), node)
+
+
+def _context(top: Path, workspace: Workspace, node: Node) -> Iterator[str]:
+    """Check the folder of a build."""
+    yield from _path(top, workspace, False, node)
+    if isinstance(node, str) and not probe.is_dir(top / node):
+        yield "…"
+
+
+def _dockerfile(node: Node) -> Iterator[str]:
+    yield from _text(r"(?!/)(?!.*\.\.)[\w./-]+", node)
