@@ -21,6 +21,7 @@ from agentcli.permissions.paths import (
     could_name_protected,
     installed_in,
     is_installed,
+    is_public,
     judge_path,
     names_inside,
     names_protected,
@@ -396,7 +397,11 @@ def _for_tool(
     manual = verdict.verdict == "outside" and path.startswith(MANUAL) and target.is_relative_to(MANUAL_FOLDER)
     if manual or (_stays_below(pattern) and _in_a_skill(target, workspace)):
         return PathVerdict("free", "", target)
-    if verdict.verdict == "outside" and _stays_below(pattern) and is_installed(target, workspace):
+    if (
+        verdict.verdict == "outside"
+        and _stays_below(pattern)
+        and (is_installed(target, workspace) or is_public(target, workspace))
+    ):
         return PathVerdict("free", "", target)
     if (
         verdict.verdict == "outside"

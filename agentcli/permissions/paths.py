@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import itertools
 import os
+import re
 import stat
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -263,6 +264,18 @@ PROGRAM_FOLDERS = (
 )
 """Folders of installed programs: nothing in them is personal."""
 _SPECIAL_TREES = ("/proc", "/sys", "/dev")
+_KERNEL = re.compile(
+    r"/proc/(?:[a-z][\w-]*|(?:(?:\d+|self)/)?net/\w+|(?:\d+|self)/(?:cgroup|comm|limits|mountinfo|mounts|statm?|status))|/sys/[\w./:@-]+",
+    re.ASCII,
+)
+"""What the kernel tells about the machine, and of a process neither its words nor its environment, memory and files."""
+_SETTINGS_OF_ALL = ("/etc", "/private/etc")
+_LARGEST_SETTINGS = 65_536
+"""Maximum bytes of a file of settings that is looked at."""
+_PERSONAL = re.compile(
+    rb"(?i)://[^/\s@]*:[^/\s@]*@|token|passw|secret|credential|private|api_?key|/home/|/Users/|/root\b"
+)
+"""Words of a file that may contain credentials, or names a home folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,6 +332,38 @@ def _is_system(path: Path, workspace: Workspace) -> bool:
 def holds_nothing(target: Path, workspace: Workspace) -> bool:
     """Return True if a resolved path in a folder of installed programs does not exist: there is nothing to read."""
     return below(target, PROGRAM_FOLDERS) and not os.path.lexists(target)
+
+
+def is_public(target: Path, workspace: Workspace) -> bool:
+    """Return True for a resolved path of a file in which the system describes itself to every user.
+
+    It is the kernel's, or one of root's settings that names neither credentials nor a home folder.
+    """
+    if _tells_of_machine(str(target)):
+        return True
+    if not below(target, _SETTINGS_OF_ALL):
+        return False
+    try:
+        status = os.stat(target)
+        of_all = stat.S_ISREG(status.st_mode) and status.st_mode & stat.S_IROTH and not status.st_uid
+        entered = all(folder.stat().st_mode & stat.S_IXOTH for folder in target.parents)
+        if not of_all or not entered or status.st_size > _LARGEST_SETTINGS:
+            return False
+        data = target.read_bytes()
+    except (OSError, ValueError):
+        return False
+    return not _PERSONAL.search(data) and not any(str(home).encode() in data for home in workspace.homes)
+
+
+def _tells_of_machine(path: str) -> bool:
+    """Return True for a file of the kernel that every user may read."""
+    if not _KERNEL.fullmatch(path):
+        return False
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(mode) and bool(mode & stat.S_IROTH)
 
 
 def is_exposed(target: Path | None, workspace: Workspace, *, hidden: bool = False) -> bool:
@@ -432,7 +477,8 @@ def _judge(path: str, workspace: Workspace, write: bool) -> PathVerdict:
     except (OSError, ValueError):
         return PathVerdict("refused", "can't resolve the path")
     forms = {os.path.normpath(path), target}
-    if special := _special(forms, target):
+    kernel = not write and all(map(_tells_of_machine, forms))
+    if special := _special(forms if not kernel else (), target):
         return PathVerdict("refused", special, Path(target))
     for form in forms:
         parts = form.split("/")[1:]

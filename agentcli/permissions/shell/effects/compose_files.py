@@ -39,7 +39,8 @@ def why_more(named: Sequence[str], folder: Path, workspace: Workspace) -> str:
         return "it has no compose file in the workspace"
     top = Path(os.path.normpath(files[0].parent))
     for settings in dict.fromkeys((top / ".env", folder / ".env")):
-        if probe.exists(settings) and _STEERING.search(_content(settings) or b"DOCKER_X="):
+        given = _content(settings) if probe.exists(settings) else b""
+        if given is None or _STEERING.search(given):
             return "its .env file may choose another engine or other files"
     return next(filter(None, (_why_of(file, top, workspace) for file in files)), "")
 

@@ -19,6 +19,7 @@ from agentcli.permissions.paths import (
     holds_nothing,
     is_exposed,
     is_installed,
+    is_public,
     judge_entry,
     judge_path,
     names_protected,
@@ -370,7 +371,7 @@ def _value(kind: str, value: str, folder: Path, workspace: Workspace) -> Reading
         verdict = judge_entry(value, workspace, cwd=folder)
     else:
         verdict = judge_path(value, workspace, write=False, cwd=folder)
-    free = (is_installed, is_exposed, holds_nothing)
+    free = (is_installed, is_exposed, is_public, holds_nothing)
     if (
         verdict.verdict == "outside"
         and kind in PATHS

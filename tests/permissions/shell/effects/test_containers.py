@@ -202,8 +202,9 @@ def test_the_state_of_a_projects_containers_is_shown_unasked(command: str, works
         (workspace.cwd / ".env").write_text(f"A=1\n{line}\n")
         assert decision(command, workspace, Rules()) == "ask", line
         assert decision("docker compose up", workspace) == "ask", line
-    (workspace.cwd / ".env").write_text("COMPOSE_PROJECT_NAME=a\nA=DOCKER_HOST\n")
-    assert decision(command, workspace, Rules()) == "allow"
+    for text in ("", "COMPOSE_PROJECT_NAME=a\nA=DOCKER_HOST\n"):
+        (workspace.cwd / ".env").write_text(text)
+        assert decision(command, workspace, Rules()) == "allow"
 
 
 def test_a_file_beside_or_above_counts_and_none_outside_the_workspace(workspace: Workspace) -> None:

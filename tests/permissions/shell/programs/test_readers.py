@@ -22,7 +22,7 @@ def outputs(program: Program, *commands: str, settings: tuple[str, ...] = ()) ->
 
 def test_a_reader_sees_no_process_but_its_own(program: Program) -> None:
     (program.work / "a.txt").write_text("inside\n")
-    read, init = outputs(program, "cat a.txt; cat /proc/1/comm || true", "cat a.txt; ps -p 1 -o comm=")
+    read, init = outputs(program, "cat a.txt; cat /proc/1/cmdline || true", "cat a.txt; ps -p 1 -o comm=")
     assert "outside" in read or "not a regular file" in read
     assert init.startswith("inside\nbwrap\n[it ran in a read-only sandbox, which shows no processes")
 
