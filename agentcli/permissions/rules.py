@@ -58,7 +58,9 @@ RUNNING_AT = "running:"
 """Beginning of a machine's name in rules about all commands there by ssh, and copies: `network(running:HOST)`."""
 WRITING_WITH = "writing:"
 """Beginning of a forge's client in rules about what it writes there: `network(writing:gh)`, or `writing:gh/OWNER/NAME`."""
-_PLACES = (BY_SSH, IN_CONTAINER, READING_WITH, RUNNING_AT, WRITING_WITH)
+SERVICE_AT = "service:"
+"""Beginning of a service's name in rules about starting and stopping it by ssh: `network(service:HOST/NAME)`."""
+_PLACES = (SERVICE_AT, BY_SSH, IN_CONTAINER, READING_WITH, RUNNING_AT, WRITING_WITH)
 EVERY_SANDBOXED = f"{SANDBOX}(*)"
 """The rule for every command that the sandbox contains, whatever its program."""
 _RULE = re.compile(r"([A-Za-z*][A-Za-z0-9_*.:-]*)(?:\((.*)\))?", re.DOTALL)

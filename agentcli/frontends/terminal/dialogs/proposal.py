@@ -28,6 +28,7 @@ from agentcli.permissions.rules import (
     READING_WITH,
     RUNNING_AT,
     SANDBOX,
+    SERVICE_AT,
     WRITING_WITH,
     kind_of_place,
     parse_rule,
@@ -238,6 +239,8 @@ def _place(pattern: str) -> str:
     if (kind, name) == (IN_CONTAINER, OWN_PROJECT):
         return "building, starting and using the project's containers (with the network and mounted folders)"
     client, _, repository = name.partition("/")
+    if kind == SERVICE_AT:
+        return f"starting, stopping and reloading the service {repository} on {client}"
     if kind == RUNNING_AT:
         from agentcli.permissions.shell.effects.whole_programs import meaning  # 10 ms, only for such a question
 

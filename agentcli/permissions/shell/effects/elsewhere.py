@@ -18,6 +18,7 @@ from agentcli.permissions.rules import (
     OWN_PROJECT,
     READING_WITH,
     RUNNING_AT,
+    SERVICE_AT,
     WRITING_WITH,
     exact,
     kind_of_place,
@@ -98,7 +99,8 @@ class Elsewhere:
     @property
     def all_changes(self) -> tuple[str, ...]:
         """The rules about all that its commands may change elsewhere, and about the places that they only read."""
-        return tuple(f"{NETWORK}({name})" for name in (*self.hosts, *self.changes)) if self.changes else ()
+        hosts = [host for host in self.hosts if f"{RUNNING_AT}{_machine_of(host)}" not in self.changes]
+        return tuple(f"{NETWORK}({name})" for name in (*hosts, *self.changes)) if self.changes else ()
 
     @property
     def runs(self) -> bool:
@@ -108,6 +110,11 @@ class Elsewhere:
     def rules(self, tool: str) -> tuple[str, ...]:
         """Return the rules about its hosts and its pushes; `tool` is the one that runs commands."""
         return (*(f"{NETWORK}({host})" for host in self.hosts), *(f"{tool}({push})" for push in self.pushes))
+
+
+def _machine_of(place: str) -> str:
+    """Return the machine on which a place is that rules name."""
+    return place.removeprefix(kind_of_place(place)).partition("/")[0]
 
 
 def judged_elsewhere(
@@ -181,7 +188,7 @@ def answer_to(command: Command, folders: tuple[Path, ...], workspace: Workspace,
     found = _visit(plain, folders, workspace)
     # A file that comes from there is a change here, which an answer about the host does not allow.
     if found and found.host and not found.why and plain.words[0] != "scp":
-        return Elsewhere(True, hosts=(found.host,), takes=found.takes, settled=found.settled)
+        return Elsewhere(True, hosts=_places(found), takes=found.takes, settled=found.settled)
     hosts = hosts_read(plain.words)
     return Elsewhere(True, hosts=tuple(sorted(hosts))) if hosts else None
 
@@ -250,11 +257,29 @@ def _action(command: Command, folders: tuple[Path, ...], workspace: Workspace, r
         changes = f" and may change {_told(visited.host)}" if visited.host else ""
         why = f"{name} uses the network{changes}: {visited.why}"
         return Elsewhere(True, why, changes=(machine,) if machine else ())
+    if visited.services:
+        return _on_services(visited, machine, workspace)
     if workspace.allows_host(visited.host) or (visited.free and not workspace.withholds(visited.host)):
         shown = visited.free and workspace.allows_host(visited.host)  # the answer covers what such files could change
         return Elsewhere(acts=True, takes=visited.takes, settled=visited.settled and not shown)
     why = f"{name} {_acts_in(visited.host)}"
     return Elsewhere(True, why, hosts=(visited.host,), takes=visited.takes, settled=visited.settled)
+
+
+def _on_services(visited: Visit, machine: str, workspace: Workspace) -> Elsewhere:
+    """Return the verdict on a command that starts, stops or reloads services of another machine, and reads there."""
+    places = _places(visited)
+    missing = tuple(place for place in places if not workspace.allows_host(place))
+    if not missing:
+        return Elsewhere(acts=True)
+    why = f"ssh uses the network of {_told(visited.host)}, and changes {', '.join(visited.services)}"
+    return Elsewhere(True, why, hosts=missing, changes=(machine,) if machine else ())
+
+
+def _places(visited: Visit) -> tuple[str, ...]:
+    """Return the host of a visit, and the services that it changes there, as rules name them."""
+    name = visited.host.removeprefix(BY_SSH)
+    return (visited.host, *(f"{SERVICE_AT}{name}/{service}" for service in visited.services))
 
 
 def _visit(command: Command, folders: tuple[Path, ...], workspace: Workspace) -> Visit | None:

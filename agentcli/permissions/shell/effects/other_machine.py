@@ -45,6 +45,8 @@ class Visit:
     """True if it takes a file of the workspace there, or puts one here."""
     text: str | None = None
     """The command line that a shell runs there; None if it is none."""
+    services: tuple[str, ...] = ()
+    """Services that it starts, stops or reloads there. Else it only reads."""
     settled: bool = False
     """True if it acts as files of the workspace say. No command before it in the line may have changed them."""
     free: bool = False
@@ -100,7 +102,11 @@ def _ssh(command: Command, home: PurePath) -> Visit:
     if problem:
         return Visit(why=problem)
     text = " ".join(words)
-    return Visit(host, only_reads_there(text), text=text) if words else Visit(host, "it has no command")
+    if not words:
+        return Visit(host, "it has no command")
+    why = only_reads_there(text)
+    services = _services_changed(text) if why else ()
+    return Visit(host, "" if services else why, text=text, services=services)
 
 
 def _fetched(words: Sequence[str], home: PurePath, makes: Callable[[str, str], bool]) -> Visit | None:
@@ -276,6 +282,36 @@ def _line_problem(text: str, folder: str, files: bool) -> str:
         if command.words[0] == "cd":
             folder = _joined(folder, command.words[1])
     return ""
+
+
+def _services_changed(text: str) -> tuple[str, ...]:
+    """Return the services that a command line starts, stops or reloads there; none if it may do more than that."""
+    commands = read_plain(with_home(text, _HOME_THERE))
+    found: list[str] = []
+    folder = ""
+    for command in () if isinstance(commands, NotPlain) else commands:
+        words = _unwrapped(command.words)
+        units = _units(words) if command.bare and not command.loop and command.joint != "|" else ()
+        found += units
+        if not units and _problem(command, folder, files=False):
+            return ()
+        if command.words[0] == "cd":
+            folder = _joined(folder, command.words[1])
+    return tuple(dict.fromkeys(found))
+
+
+def _units(words: Sequence[str]) -> Sequence[str]:
+    """Return the services that a command of `systemctl` starts, stops or reloads; none for any other command."""
+    rest = [word for word in words if word not in ("--no-pager", "--quiet", "-q")]
+    if rest[:1] != ["systemctl"] or rest[1:2] == [] or rest[1] not in _STARTING_AND_STOPPING:
+        return ()
+    units = [word.removesuffix(".service") for word in rest[2:]]
+    return units if all(map(_UNIT.fullmatch, units)) else ()
+
+
+_STARTING_AND_STOPPING = ("start", "stop", "restart", "reload", "try-restart", "reload-or-restart")
+_UNIT = re.compile(r"[a-z0-9][a-z0-9_-]*(?:@[a-z0-9_-]+)?")
+"""Name of a service: a target or a mount has a dot."""
 
 
 def _rounds(command: Command) -> list[Command]:

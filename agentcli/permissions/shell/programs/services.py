@@ -159,7 +159,7 @@ extract age date time timestamp interval cast array_agg string_agg json_agg json
 rank dense_rank lag lead first_value last_value percentile_cont percentile_disc stddev variance mode width_bucket random exists in any
 all values unnest array_length cardinality generate_series jsonb_array_elements json_array_elements jsonb_object_keys
 pg_size_pretty pg_total_relation_size pg_relation_size pg_table_size pg_indexes_size pg_database_size pg_get_indexdef pg_get_viewdef
-current_database current_user version over filter on and or not as by when then else case where from using numeric varchar char decimal
+current_database current_user version over filter join lateral union intersect except distinct having between on and or not as by when then else case where from using numeric varchar char decimal
 """)
 """Functions of SQL that only compute, and words that stand before a parenthesis."""
 _PSQL = Shape(
@@ -167,6 +167,8 @@ _PSQL = Shape(
     "--tuples-only --no-align --expanded --csv --no-psqlrc --no-password -w --quiet",
     "word? word?",
 )
+_COMMENT = re.compile(r"--(?![^\n]*[\"'\\$])[^\n]*")
+"""A comment of SQL without a quote: if it is part of a text, the text ends where it did."""
 _SYSTEM_TABLE = re.compile(
     r"pg_(?:catalog|stat\w*|class|index(?:es)?|tables|views|matviews|databases?|namespace|attribute|constraint|locks|extension|type|sequences?|trigger|inherits)"
 )
@@ -186,6 +188,7 @@ def _queries(arguments: Sequence[str]) -> bool:
 
 def sql_only_reads(text: str) -> bool:
     """Return True if a text of SQL is one query without a function or word that may change something."""
+    text = _COMMENT.sub("", text)
     if _DESCRIBES.fullmatch(text.strip()):
         return True
     if "\\" in text or "$$" in text or "--" in text or "/*" in text:

@@ -203,6 +203,7 @@ def test_an_answer_that_lasts_for_the_session_comes_first_where_it_saves_questio
             "building, starting and using the project's containers (with the network and mounted folders)",
         ),
         ("network(reading:kubectl)", "reading with kubectl"),
+        ("network(service:box.example.org/app)", "starting, stopping and reloading the service app on box.example.org"),
         ("bash(gh api graphql *ReviewThread*)", "answering and resolving threads of reviews"),
         ("bash(kill *)", "`kill` of processes by number"),
     ):

@@ -1659,3 +1659,71 @@ def test_a_line_of_any_form_that_only_reads_from_a_forge_runs(command: str, work
 )  # fmt: skip
 def test_a_line_that_does_more_than_read_from_a_forge_asks(command: str, workspace: Workspace) -> None:
     assert decided(command, workspace).decision == "ask"
+
+
+@each_row(
+    ("there", "services"),
+    [
+        ("systemctl restart app && sleep 2 && systemctl status app | head -10", ["app"]),
+        ("sudo systemctl stop app.service; systemctl start -q app@1 web", ["app", "app@1", "web"]),
+        ("nginx -t && systemctl reload nginx && echo done", ["nginx"]),
+        ("cd /srv && tail -3 app.log; systemctl reload-or-restart app --no-pager", ["app"]),
+    ],
+)
+def test_services_of_a_machine_are_asked_about_once(there: str, services: list[str], workspace: Workspace) -> None:
+    places = ["ssh:a.example.org", *(f"service:a.example.org/{name}" for name in services)]
+    command, rules = f"ssh me@a.example.org '{there}'", tuple(f"network({place})" for place in places)
+    found = decided(command, workspace, Rules())
+    assert (found.decision, found.first_answer("auto")) == ("ask", ((), rules))
+    assert decided(command, workspace, proposed_rules(rules)).decision == "allow"
+    assert asked(command, workspace, proposed_rules(rules)).decision == "allow"
+    for fewer in (rules[:1], rules[1:], ["network(service:other.example.org/*)", rules[0]], ["network(*)"]):
+        assert decided(command, workspace, proposed_rules(fewer)).decision == "ask", fewer
+    for deny in ("network(a.example.org)", "network(ssh:a.example.org)", rules[1], "network"):
+        assert decided(command, workspace, proposed_rules(rules) + parse_rules(deny=[deny])).decision == "ask", deny
+    assert decided(command, workspace, proposed_rules(rules) + parse_rules(deny=["bash(ssh *)"])).decision == "deny"
+    assert not opened(proposed_rules(rules))
+
+
+@each_row(
+    "there",
+    [
+        *(f"systemctl {words}" for words in (
+            "stop app && rm a", "enable app", "disable app", "mask app", "edit app", "daemon-reload", "kill app", "isolate rescue.target", "reboot",
+            "poweroff", "stop other", "start ../app", "stop *", "restart", "stop -a app", "--root=/x start app", "-H evil restart app", "start app.target",
+            "start app.mount", "set-property app A=1", "stop --now app", "start app --job-mode=isolate", "stop app; curl -X POST http://localhost/")),
+        *("echo app | xargs systemctl stop", "for a in app; do systemctl stop $a; done", "systemctl stop $(cat a)", "systemctl start app &",
+          "systemctl start app > /etc/x", "bash -c 'systemctl stop app; rm a'", "sudo -i systemctl stop app", "PATH=. systemctl stop app",
+          "./systemctl start app", "cat a | systemctl start app", "service app stop", "systemctl start app && cat /etc/shadow"),
+    ],
+)  # fmt: skip
+def test_an_answer_about_a_service_covers_nothing_else(there: str, workspace: Workspace) -> None:
+    rules = proposed_rules(["network(ssh:a.example.org)", "network(service:a.example.org/app)"])
+    assert decided(f'ssh a.example.org "{there}"', workspace, rules).decision == "ask"
+    for command in (
+        "ssh b.example.org 'systemctl stop app'",
+        "ssh -o ProxyCommand=x a.example.org 'systemctl stop app'",
+        "systemctl stop app",
+    ):
+        assert decided(command, workspace, rules).decision == "ask"
+
+
+@each_row(
+    ("query", "decision"),
+    [
+        (
+            "-- the last ones\nSELECT a FROM b INNER JOIN (SELECT max(c) AS d FROM e) f ON b.c = f.d -- by time\nLIMIT 5;",
+            "allow",
+        ),
+        ("SELECT a FROM b WHERE c = (SELECT 1) UNION (SELECT 2)", "allow"),
+        ("SELECT 1; -- x\nDROP TABLE a", "ask"),
+        ("SELECT 1 -- it's\n; DROP TABLE a --'", "ask"),
+        ("SELECT 'a\n-- b'; DROP TABLE a; SELECT 'c", "ask"),
+        ("-- a\nDELETE FROM a", "ask"),
+        ("SELECT 1 --\\\n; DROP TABLE a", "ask"),
+        ("SELECT drop_all(1) -- x", "ask"),
+    ],
+)
+def test_a_query_with_comments_and_joins_only_reads_there(query: str, decision: str, workspace: Workspace) -> None:
+    command = f"ssh box.example.org 'psql -d a -c \"{query}\"'"
+    assert decided(command, workspace).decision == decision
