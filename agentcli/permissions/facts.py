@@ -21,10 +21,10 @@ from agentcli.permissions.paths import (
     could_name_protected,
     installed_in,
     is_installed,
-    is_public,
     judge_path,
     names_inside,
     names_protected,
+    tells_of_machine,
 )
 from agentcli.permissions.rules import (
     NETWORK,
@@ -400,7 +400,7 @@ def _for_tool(
     if (
         verdict.verdict == "outside"
         and _stays_below(pattern)
-        and (is_installed(target, workspace) or is_public(target, workspace))
+        and (is_installed(target, workspace) or tells_of_machine(target))
     ):
         return PathVerdict("free", "", target)
     if (

@@ -265,17 +265,10 @@ PROGRAM_FOLDERS = (
 """Folders of installed programs: nothing in them is personal."""
 _SPECIAL_TREES = ("/proc", "/sys", "/dev")
 _KERNEL = re.compile(
-    r"/proc/(?:[a-z][\w-]*|(?:(?:\d+|self)/)?net/\w+|(?:\d+|self)/(?:cgroup|comm|limits|mountinfo|mounts|statm?|status))|/sys/[\w./:@-]+",
+    r"/proc/(?:[a-z][\w-]*|(?:(?:\d+|self)/)?net/\w+|(?:\d+|self)/(?:cgroup|comm|limits|mountinfo|mounts|statm?|status))|/sys/(?:fs/cgroup|devices/system)/[\w./:@-]+",
     re.ASCII,
 )
 """What the kernel tells about the machine, and of a process neither its words nor its environment, memory and files."""
-_SETTINGS_OF_ALL = ("/etc", "/private/etc")
-_LARGEST_SETTINGS = 65_536
-"""Maximum bytes of a file of settings that is looked at."""
-_PERSONAL = re.compile(
-    rb"(?i)://[^/\s@]*:[^/\s@]*@|token|passw|secret|credential|private|api_?key|/home/|/Users/|/root\b"
-)
-"""Words of a file that may contain credentials, or names a home folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,30 +327,9 @@ def holds_nothing(target: Path, workspace: Workspace) -> bool:
     return below(target, PROGRAM_FOLDERS) and not os.path.lexists(target)
 
 
-def is_public(target: Path, workspace: Workspace) -> bool:
-    """Return True for a resolved path of a file in which the system describes itself to every user.
-
-    It is the kernel's, or one of root's settings that names neither credentials nor a home folder.
-    """
-    if _tells_of_machine(str(target)):
-        return True
-    if not below(target, _SETTINGS_OF_ALL):
-        return False
-    try:
-        status = os.stat(target)
-        of_all = stat.S_ISREG(status.st_mode) and status.st_mode & stat.S_IROTH and not status.st_uid
-        entered = all(folder.stat().st_mode & stat.S_IXOTH for folder in target.parents)
-        if not of_all or not entered or status.st_size > _LARGEST_SETTINGS:
-            return False
-        data = target.read_bytes()
-    except (OSError, ValueError):
-        return False
-    return not _PERSONAL.search(data) and not any(str(home).encode() in data for home in workspace.homes)
-
-
-def _tells_of_machine(path: str) -> bool:
+def tells_of_machine(path: str | Path) -> bool:
     """Return True for a file of the kernel that every user may read."""
-    if not _KERNEL.fullmatch(path):
+    if not _KERNEL.fullmatch(str(path)):
         return False
     try:
         mode = os.stat(path).st_mode
@@ -477,7 +449,7 @@ def _judge(path: str, workspace: Workspace, write: bool) -> PathVerdict:
     except (OSError, ValueError):
         return PathVerdict("refused", "can't resolve the path")
     forms = {os.path.normpath(path), target}
-    kernel = not write and all(map(_tells_of_machine, forms))
+    kernel = not write and all(map(tells_of_machine, forms))
     if special := _special(forms if not kernel else (), target):
         return PathVerdict("refused", special, Path(target))
     for form in forms:

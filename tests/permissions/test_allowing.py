@@ -137,7 +137,7 @@ def test_a_command_that_changes_something_is_covered_in_the_workspace_only(works
 def test_no_folder_that_contains_the_home_folder_is_offered(workspace: Workspace) -> None:
     assert asked("ls /", workspace).prefixes == ()
     assert asked(f"ls {workspace.home}", workspace).prefixes == ()
-    assert asked("cat /etc/passwd", workspace).prefixes == ("read(/etc/passwd)",)
+    assert asked("cat /etc/hostname", workspace).prefixes == ("read(/etc/hostname)",)
 
 
 def test_secrets_of_other_people_are_approved_one_by_one(workspace: Workspace) -> None:

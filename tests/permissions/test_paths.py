@@ -7,7 +7,7 @@ import pytest
 
 from agentcli.core.message import ToolCall
 from agentcli.core.record import MODES
-from agentcli.permissions.paths import Workspace, is_installed, is_public, judge_path
+from agentcli.permissions.paths import Workspace, is_installed, judge_path
 from agentcli.permissions.rules import Rules, parse_rules
 from tests.permissions.corpus import make_workspace
 from tests.permissions.deciding import explain, explain_command
@@ -329,9 +329,9 @@ def test_what_the_kernel_tells_every_user_is_read_unasked(command: str, linked: 
         *(f"cat /proc/{name}" for name in (
             "1/environ", "self/environ", "self/mem", "1/cmdline", "self/maps", "self/root/etc/shadow", "self/cwd/.env", "self/fd/3", "kcore", "kmsg",
             "self/task/1/environ", "thread-self/environ", "1/../self/environ", "*/environ", "self/root/proc/self/environ", "1/auxv", "1/stack", "nothing")),
-        *("cat env", "cat cpu", "ls /proc", "grep -r a /proc", "grep -r a /sys", "find /proc", "cat /proc", "ls /proc/self/fd", "cat /sys", "cp /proc/cpuinfo ../x",
+        *("cat env", "cat cpu", "ls /proc", "grep -r a /proc", "grep -r a /sys", "find /proc", "cat /proc", "ls /proc/self/fd", "cat /sys", "cat /sys/class/net/eth0/address", "cat /sys/class/net/lo/address", "cp /proc/cpuinfo ../x",
           "cat /proc/cpuinfo > /etc/x", "echo x > /proc/sysrq-trigger", "echo 1 > /sys/x", "tee /proc/self/comm", "cat /dev/sda", "cat /dev/mem"),
-        *(f"cat /etc/{name}" for name in ("shadow", "gshadow", "sudoers", "passwd", "ssl/private/x.key", "nothing", "../etc/shadow", "shadow-")),
+        *(f"cat /etc/{name}" for name in ("hosts", "hostname", "shadow", "gshadow", "sudoers", "passwd", "ssl/private/x.key", "nothing", "../etc/shadow", "shadow-")),
         *("grep -r root /etc", "cat /etc/*", "ls -la /etc/ssl/private", "cat /run/secrets/a", "cat /var/run/secrets/kubernetes.io/serviceaccount/token"),
     ],
 )  # fmt: skip
@@ -340,31 +340,3 @@ def test_what_a_process_holds_and_what_names_persons_still_asks(command: str, li
         assert explain_command(command, here, "ask").decision == "ask"
     call = ToolCall("c", "read", {"path": command.rpartition(" ")[2]})
     assert explain(call, parse_rules(), "ask", linked).decision in ("ask", "deny") or "cpuinfo" in command
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's files are Linux's")
-def test_settings_of_root_are_public_unless_they_hold_credentials_or_name_a_home(linked: Workspace) -> None:
-    if os.geteuid():
-        pytest.skip("only root makes root's files")
-    folder = Path("/etc") / f"agentcli-test-{os.getpid()}"
-    folder.mkdir(mode=0o755)
-    file = folder / "tool.conf"
-    try:
-        for text, mode, public in (
-            ("port = 80\n", 0o644, True), ("port = 80\n", 0o640, False), ("port = 80\n", 0o600, False), ("password = x\n", 0o644, False),
-            ("API_KEY=x\n", 0o644, False), ("url = https://me:x@example.org\n", 0o644, False), ("AUTH_TOKEN: x", 0o644, False),
-            ("me:x:1:/home/me", 0o644, False), (f"a = {linked.home}/x", 0o644, False), ("x" * 70_000, 0o644, False),
-        ):  # fmt: skip
-            file.write_text(text)
-            file.chmod(mode)
-            assert is_public(file, linked) is public, (text[:40], mode)
-            assert (explain_command(f"cat {file}", linked, "ask").decision == "allow") is public
-        file.write_text("port = 80\n")
-        os.chown(file, 1000, 0)
-        assert not is_public(file, linked), "another user could put a link in its place"
-        os.chown(file, 0, 0)
-        folder.chmod(0o700)
-        assert not is_public(file, linked)
-    finally:
-        file.unlink(missing_ok=True)
-        folder.rmdir()

@@ -47,7 +47,7 @@ node_modules/.bin/tsc src/node_modules/.bin/x node_modules/.BIN/x made/bin/pytho
 """
 REFUSED = """
 /proc/self/environ /proc/1/environ /proc/self/root/etc/hosts /proc/self/cwd/README.md /proc/self/fd/0 /dev/fd/0 /dev/stdin /dev/zero
-/dev/null /dev/tty /dev/sda /dev/shm/x /sys/class/x /proc /dev /sys fifo sock proclink devlink nulllink /proc/cpuinfo
+/dev/null /dev/tty /dev/sda /dev/shm/x /sys/class/x /proc /dev /sys fifo sock proclink devlink nulllink /proc/1/cmdline
 /proc/../proc/self/mem ./fifo src/up/fifo //proc/self/environ /dev/../dev/zero
 """
 ODD = {

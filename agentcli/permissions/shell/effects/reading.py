@@ -19,11 +19,11 @@ from agentcli.permissions.paths import (
     holds_nothing,
     is_exposed,
     is_installed,
-    is_public,
     judge_entry,
     judge_path,
     names_protected,
     resolved,
+    tells_of_machine,
 )
 from agentcli.permissions.shell.effects.fed import ANY_NAME, fed_command, fed_files, files_found, found_by
 from agentcli.permissions.shell.effects.searches import objection, search_of
@@ -371,12 +371,12 @@ def _value(kind: str, value: str, folder: Path, workspace: Workspace) -> Reading
         verdict = judge_entry(value, workspace, cwd=folder)
     else:
         verdict = judge_path(value, workspace, write=False, cwd=folder)
-    free = (is_installed, is_exposed, is_public, holds_nothing)
+    free = (is_installed, is_exposed, holds_nothing)
     if (
         verdict.verdict == "outside"
         and kind in PATHS
         and verdict.path
-        and any(of(verdict.path, workspace) for of in free)
+        and (tells_of_machine(verdict.path) or any(of(verdict.path, workspace) for of in free))
     ):
         return Reading()
     if verdict.verdict != "free":
