@@ -13,7 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 from pathlib import Path
 
 from agentcli.core.dataclass import dataclass, replace
@@ -181,6 +181,8 @@ def _any_code(words: Sequence[str], folders: Sequence[Path], workspace: Workspac
     if pattern := runs_code(words):
         return Whole(f"{words[0]} *" if pattern.count(" ") > 1 else pattern, code=True)
     name = os.path.basename(words[0])
+    if words[0] in _SCRIPT_SHELLS:
+        return _script_by_shell(words[1:], folders, workspace)
     if name in _STARTING_ANY | _ALONE or name in MARKS or _only_reads(name):
         return None
     if administers(name, words[1:], workspace) or administers(name, ("x",), workspace):
@@ -194,6 +196,21 @@ def _any_code(words: Sequence[str], folders: Sequence[Path], workspace: Workspac
 
 
 _DEPLOYING = word_set("deploy release")
+
+
+def _script_by_shell(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Whole | None:
+    """Return the rule about a script of the workspace that a shell runs: that of a call by its path."""
+    given = list(dropwhile(_SHOWING.fullmatch, words))
+    if not given or UNKNOWN in given[0] or not all(os.path.isfile(folder / given[0]) for folder in folders):
+        return None
+    program = given[0] if "/" in given[0] else f"./{given[0]}"
+    found = _as_written((program, *given[1:]), folders, workspace)
+    return found if found is not None and found.code and _beside(program, folders, workspace) else None
+
+
+_SCRIPT_SHELLS = word_set("bash sh zsh dash ksh")
+_SHOWING = re.compile(r"-[euvx]+")
+"""Options with which a shell stops at errors, or shows what it runs."""
 
 
 def _beside(program: str, folders: Sequence[Path], workspace: Workspace) -> str:

@@ -49,7 +49,11 @@ REMARK = 'mutation($id: ID!) { addComment(input: {subjectId: $id, body: "x"}) { 
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     made = make_workspace(tmp_path_factory.mktemp("whole"))
     (made.cwd / "x.sh").write_text("true\n")
-    (made.cwd / "config").mkdir()
+    for folder in ("config", "scripts/sub", "scripts/.git/hooks"):
+        (made.cwd / folder).mkdir(parents=True)
+    for script in ("y.sh", "npm", "git", "sub/x.sh", ".git/hooks/post-merge"):
+        (made.cwd / "scripts" / script).write_text("true\n")
+    (made.cwd / "scripts/out.sh").symlink_to("/etc/hosts")
     (made.cwd / "config/.env").write_text("A=1\n")
     return made
 
@@ -121,6 +125,9 @@ def asked(command: str, workspace: Workspace, patterns: Sequence[str] = ()) -> D
         ("frob; sed -n \"$(grep -n a README.md | head -1 | cut -d: -f1),+3p\" README.md", ["frob *"]),
         ("frob | head -$(wc -l < README.md)", ["frob *"]),
         ("~/bin/frob a", ["~/bin/frob *"]),
+        ("bash scripts/y.sh --all 2>&1 | tail -3; sh -eu scripts/y.sh", ["./scripts/* *"]),
+        ("cd scripts && bash y.sh a", ["./scripts/* *"]),
+        ("bash scripts/y.sh deploy", ["scripts/y.sh *"]),
         ("frob | tail -1; test ${PIPESTATUS[0]} -eq 0", ["frob *"]),
         ("timeout 9 ssh web 'bash -s' <<'R' 2>&1 | tail -2\ncd /srv\nfrob x | head -1\nR", ["ssh web *"]),
     ],
@@ -510,6 +517,38 @@ def test_what_a_line_moves_with_its_links_and_protected_files_is_used_by_no_rule
         "./scripts/sub/x.sh",
         "/tmp/scripts/x.sh",
         "cd /opt && ./scripts/x.sh",
+        *(
+            f"bash {words}"
+            for words in (
+                "-c './scripts/y.sh'",
+                "-s scripts/y.sh",
+                "-i scripts/y.sh",
+                "--rcfile scripts/y.sh",
+                "-O extglob scripts/y.sh",
+                "scripts/none.sh",
+                "scripts/sub/x.sh",
+                "scripts/../x.sh",
+                "scripts/out.sh",
+                "scripts/.git/hooks/post-merge",
+                "scripts/npm publish",
+                "scripts/git push --force",
+                "scripts/y.sh deploy",
+                "scripts/y.sh < .env",
+                "scripts/y.sh > ../x",
+                "scripts/y.sh ~/.ssh/id_rsa",
+                "scripts/*.sh",
+                '"$X"',
+                "/tmp/scripts/y.sh",
+                "~/scripts/y.sh",
+                "< scripts/y.sh",
+            )
+        ),
+        "busybox scripts/y.sh",
+        "cat scripts/y.sh | bash",
+        "cd /opt && bash scripts/y.sh",
+        "sudo bash scripts/y.sh",
+        "BASH_ENV=x.sh bash scripts/y.sh",
+        "ln -sf /etc/x scripts/y.sh; bash scripts/y.sh",
         "./scripts/npm publish",
         "./scripts/x deploy",
         "./scripts/* x",
@@ -532,7 +571,16 @@ def test_what_others_would_lose_asks_under_every_rule_about_a_program(workspace:
 
 @each_row(
     "command",
-    ["sudo frob", "rm -rf ~", "git push -f", "bash x.sh", "kill 5", "curl https://example.org", "cat .env"],
+    [
+        "sudo frob",
+        "rm -rf ~",
+        "git push -f",
+        "bash y.sh",
+        "bash ~/x.sh",
+        "kill 5",
+        "curl https://example.org",
+        "cat .env",
+    ],
 )
 def test_no_rule_about_a_program_is_offered_for_what_asks_each_time(workspace: Workspace, command: str) -> None:
     assert asked(command, workspace).programs() == ()
