@@ -37,13 +37,14 @@ from agentcli.permissions.shell.effects.whole_programs import (
     whole_program_of,
     words_change_files,
 )
+from agentcli.permissions.shell.programs.administration import ends_only_listed
 from agentcli.permissions.shell.programs.known_programs import BUILTINS, MOVES, bounded, uses_network, word_set
 from agentcli.permissions.shell.syntax.file_names import read_both
 from agentcli.permissions.shell.syntax.here_texts import scripts_in
 from agentcli.permissions.shell.syntax.inner_commands import inner_command
 from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, below, parse_word, source_of, syntax_tree
 from agentcli.permissions.shell.syntax.state import Run
-from agentcli.permissions.shell.syntax.values import BELOW
+from agentcli.permissions.shell.syntax.values import BELOW, NUMBER
 from agentcli.permissions.shell.syntax.written_out import CHANGING as MEANING
 from agentcli.permissions.shell.syntax.written_out import FINDING
 
@@ -141,6 +142,8 @@ class Judge:
         for run in self.followed or ():
             if not run.behind and not run.within:
                 words, given = inner_command(run.words)
+                if words[:1] == ("kill",) and words[-1] == UNKNOWN and ends_only_listed(self.line.text):
+                    words = (*words[:-1], NUMBER)
                 fed = words[-1:] == (UNKNOWN,) != run.words[-1:]
                 yield run if fed and self._reads(run) else replace(run, words=words, env={**run.env, **given})
 
@@ -187,7 +190,7 @@ class Judge:
         assert workspace is not None
         if judge_path(str(folder), workspace, write=False).verdict == "free":
             return True
-        return self._writes and self._is_temporary(str(folder))
+        return self._writes and self._is_temporary(f"{folder}/_")
 
     def _is_temporary(self, path: str) -> bool:
         return self.line.workspace is not None and is_temporary(path, self.line.workspace)
@@ -225,6 +228,8 @@ class Judge:
         rules = [rule for rule in self.rules if rule.whole] if run.words else []
         found = whole_program_of(run.words, run.folders, workspace) if rules and workspace is not None else None
         if found is None or workspace is None or (run.words[0] == "ssh" and self._ends_there):
+            return None
+        if run.words[0] == "kill" and not ends_only_listed(self.line.text):
             return None
         limited = run.env and not harmless_assignments(run.env, run.folders, workspace)
         limited = limited or self._is_in_background(run)
@@ -301,7 +306,7 @@ class Judge:
         words = run.words
         if not words:
             return not run.writes
-        if words[0] == "cd" and len(words) == 2 and self._writes and self._is_temporary(words[1]):
+        if words[0] == "cd" and len(words) == 2 and self._writes and self._is_temporary(f"{words[1]}/_"):
             return True
         shown = _without_names(words) or self._without_readers(run)
         if shown is None and self.line.commands and not _only_stops(words):

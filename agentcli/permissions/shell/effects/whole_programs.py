@@ -29,7 +29,7 @@ from agentcli.permissions.shell.effects.other_machine import SETTING, machine, s
 from agentcli.permissions.shell.effects.prefixes import interpreter_of, runs_code
 from agentcli.permissions.shell.effects.reaching import is_temporary
 from agentcli.permissions.shell.effects.starting import starts_another
-from agentcli.permissions.shell.programs.administration import RIGHTS, administers
+from agentcli.permissions.shell.programs.administration import BY_NUMBER, RIGHTS, administers, numbers_ended
 from agentcli.permissions.shell.programs.forge import COMMENTS, REVIEW_THREADS, reads_forge, writes_forge
 from agentcli.permissions.shell.programs.git_table import SETTINGS_SHOWN
 from agentcli.permissions.shell.programs.known_programs import (
@@ -91,6 +91,8 @@ def _as_written(words: Sequence[str], folders: Sequence[Path], workspace: Worksp
         return _engine(words)
     if words[0] in ("ssh", "scp"):
         return _on_machine(words, folders, workspace)
+    if words[0] == "kill":
+        return Whole(BY_NUMBER, exact=True) if numbers_ended(words) else None
     if words[0] == "curl":
         return _local_request(words, folders, workspace)
     if name in NETWORK - _PACKAGES:
@@ -140,8 +142,12 @@ def meaning(patterns: Sequence[str]) -> str:
 def _limit(pattern: str) -> str:
     """Return what a rule about a program with limits allows; empty for one that can run any code."""
     name, *more = pattern.split(" ")
+    if name in ("eval", "export", "source") and not pattern.endswith(" *"):
+        return f"at the beginning of a line{' (what it prints runs)' if name == 'eval' else ''}"
     if pattern == PUSHES:
         return "but not forced"
+    if pattern == BY_NUMBER:
+        return "of processes by number, or by their port or name in `lsof` and `pgrep`"
     if name == "git":
         return "but not pushes, nor what discards or deletes"
     if name in _FORGES:
@@ -181,6 +187,8 @@ def _any_code(words: Sequence[str], folders: Sequence[Path], workspace: Workspac
     if pattern := runs_code(words):
         return Whole(f"{words[0]} *" if pattern.count(" ") > 1 else pattern, code=True)
     name = os.path.basename(words[0])
+    if words[0] == "fish" and not _COMMANDS.isdisjoint(words):
+        return _fish(words)
     if words[0] in _SCRIPT_SHELLS:
         return _script_by_shell(words[1:], folders, workspace)
     if name in _STARTING_ANY | _ALONE or name in MARKS or _only_reads(name):
@@ -198,6 +206,22 @@ def _any_code(words: Sequence[str], folders: Sequence[Path], workspace: Workspac
 _DEPLOYING = word_set("deploy release")
 
 
+_COMMANDS = word_set("-c -ic -Nc --command")
+
+
+def _fish(words: Sequence[str]) -> Whole | None:
+    """Return the rule about fish with any code: it has a language of its own, like `python3 -c`.
+
+    A text in it that names a command with known consequences is not covered.
+    """
+    texts = [after for word, after in pairwise(words) if word in _COMMANDS]
+    parts = [part for text in texts for part in contents(text, completions=False)[0]]
+    started = [inner for part in parts if part.words for inner in (part.texts, *runs(part))]
+    if any(UNKNOWN in word for word in words) or any(named_consequence(inner, ()) for inner in started if inner):
+        return None
+    return Whole("fish *", code=True)
+
+
 def _script_by_shell(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Whole | None:
     """Return the rule about a script of the workspace that a shell runs: that of a call by its path."""
     given = list(dropwhile(_SHOWING.fullmatch, words))
@@ -208,7 +232,7 @@ def _script_by_shell(words: Sequence[str], folders: Sequence[Path], workspace: W
     return found if found is not None and found.code and _beside(program, folders, workspace) else None
 
 
-_SCRIPT_SHELLS = word_set("bash sh zsh dash ksh")
+_SCRIPT_SHELLS = word_set("bash sh zsh dash ksh fish")
 _SHOWING = re.compile(r"-[euvx]+")
 """Options with which a shell stops at errors, or shows what it runs."""
 
@@ -545,12 +569,21 @@ def _of_files(words: Sequence[str], folders: Sequence[Path], workspace: Workspac
         return None
     paths = [value for kind, value in fitting[1] if kind == "path"]
     removes = name in ("rm", "unlink")
+    if removes and any(_empties_shared(word, folder, workspace) for word in paths for folder in folders):
+        return None
     if removes:
         paths = [str(path) for word in paths for folder in folders for path in matches(word, folder)]
     if not paths or not all(may_write(path, folders, workspace) for path in paths):
         return None
     lost = removes and any(_is_lost(Path(path), workspace) for path in paths)
     return None if lost else Whole(pattern, exact=True)
+
+
+def _empties_shared(word: str, folder: Path, workspace: Workspace) -> bool:
+    """Return True for a pattern of files that lie directly in a folder of temporary files, where others have theirs."""
+    place = os.path.normpath(folder / word)
+    wild = not set("*?[{").isdisjoint(os.path.basename(place))
+    return wild and is_temporary(place, workspace) and not is_temporary(os.path.dirname(place), workspace)
 
 
 _ANY_SIZE = UndoCover(sys.maxsize, sys.maxsize)

@@ -197,6 +197,9 @@ _LISTED = re.compile(
     r"|pgrep(?: -[fx])? (?=\S*\w{3})[\w./-]{4,}"
 )
 """A command that prints the numbers of processes: those that serve a port, or have a name."""
+_KILLED = re.compile(
+    rf"(?:{_LISTED.pattern})(?: 2>/dev/null)? \| xargs(?: -r)? kill(?: {_SIGNAL.pattern})?(?=\s*(?:\Z|[;&|\n)]|2>))"
+)
 _OF_LISTED = re.compile(
     rf"(?P<start>(?:\A|[;&|\n(])\s*)kill(?P<signal> -\w+)? \"?\$\((?P<list>{_LISTED.pattern})\)\"?(?=\s*(?:\Z|[;&|\n)]|2>))"
 )
@@ -207,6 +210,21 @@ def listed_first(text: str) -> str:
     if "kill" not in text or "$(" not in text:
         return text
     return _OF_LISTED.sub(lambda found: f"{found['start']}{found['list']} | xargs kill{found['signal'] or ''}", text)
+
+
+def ends_only_listed(text: str) -> bool:
+    """Return True if each `kill` of a line ends processes by number, its own, or those that a list finds."""
+    rest = _KILLED.sub("", listed_first(text))
+    own = {name for name in _OWN.findall(rest) if len(re.findall(rf"\b{name}\b[=+\[]|(?<![$\w{{]){name}\b", rest)) == 1}
+    for name in ("!", *own):
+        rest = re.sub(rf"{_KILL}(?: {_SIGNAL.pattern})?(?: \"?\$\{{?{name}(?!\w)\}}?\"?)+{_KILL_ENDS}", "", rest)
+    return re.search(rf"{_KILL}(?!(?: {_SIGNAL.pattern})?(?: \d+)+{_KILL_ENDS})", rest) is None
+
+
+_KILL = r"(?<![\w./-])kill(?![\w.-])"
+_KILL_ENDS = r"(?=\s*(?:\Z|[;&|\n)]|2>))"
+_OWN = re.compile(r"(?:\A|[\s;&])(\w+)=\$!(?=\s*(?:\Z|[;&|\n]))")
+"""A variable with the number of a process that the line itself has started."""
 
 
 def ends_listed(words: Sequence[str], before: str) -> bool:

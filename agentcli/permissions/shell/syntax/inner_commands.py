@@ -129,6 +129,7 @@ _STARTING: dict[str, tuple[str, frozenset[str]]] = {
     ),
     "nice": (r"-n?-?\d+|--adjustment=-?\d+", word_set("-n --adjustment")),
     "nohup": (r"(?!)", frozenset()),
+    "setsid": (r"-[fw]+|--fork|--wait", frozenset()),
     "command": (r"--", frozenset()),
     "time": (r"-p", frozenset()),
     "stdbuf": (r"-[ioe][0L\d]+\w?", word_set("-i -o -e")),

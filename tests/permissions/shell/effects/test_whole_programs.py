@@ -37,6 +37,9 @@ EVERY = (
     "scp web *",
     "./scripts/* *",
     "curl *http://localhost:8080*",
+    "kill *",
+    "fish *",
+    "lsof *",
 )
 FILES = sorted(OF_FILES)
 """Rules about commands that change files, which are offered together."""
@@ -125,6 +128,13 @@ def asked(command: str, workspace: Workspace, patterns: Sequence[str] = ()) -> D
         ("frob; sed -n \"$(grep -n a README.md | head -1 | cut -d: -f1),+3p\" README.md", ["frob *"]),
         ("frob | head -$(wc -l < README.md)", ["frob *"]),
         ("~/bin/frob a", ["~/bin/frob *"]),
+        ("kill 4711 4712 2>/dev/null; sleep 1; ls src", ["kill *"]),
+        ("kill -9 $(pgrep -f server); frob a", ["kill *", "frob *"]),
+        ("lsof -ti:3000 | xargs kill; frob a", ["lsof *", "kill *", "frob *"]),
+        ("frob a & P=$!; sleep 1; kill $P", ["frob *", "kill *"]),
+        ("setsid frob a > out.txt 2>&1 & sleep 1", ["frob *"]),
+        ("fish -N -c 'for f in *.fish; source $f; or echo $f; end'", ["fish *"]),
+        ("fish --no-config -c 'complete -C \"git checkout \"; functions -q x' | head -3", ["fish *"]),
         ("bash scripts/y.sh --all 2>&1 | tail -3; sh -eu scripts/y.sh", ["./scripts/* *"]),
         ("cd scripts && bash y.sh a", ["./scripts/* *"]),
         ("bash scripts/y.sh deploy", ["scripts/y.sh *"]),
@@ -549,6 +559,75 @@ def test_what_a_line_moves_with_its_links_and_protected_files_is_used_by_no_rule
         "sudo bash scripts/y.sh",
         "BASH_ENV=x.sh bash scripts/y.sh",
         "ln -sf /etc/x scripts/y.sh; bash scripts/y.sh",
+        *(
+            f"kill {words}"
+            for words in (
+                "1",
+                "0",
+                "-9 -1",
+                "-- -4711",
+                "$X",
+                "$(cat x)",
+                "$(lsof -t)",
+                "$((0-1))",
+                "$((1))",
+                "-9 $(wc -l < log.txt)",
+                "4711 $X",
+                "$(pgrep ....)",
+                "4711; other a",
+            )
+        ),
+        *(
+            f"frob & P=$!; {then}"
+            for then in (
+                "P=1; kill $P",
+                "read -r P; kill $P",
+                "for P in 1; do kill $P; done",
+                "kill $Q",
+                "P+=1; kill $P",
+            )
+        ),
+        "sudo kill 4711",
+        "ps | xargs kill",
+        "echo 1 | xargs kill",
+        "ssh web kill 4711",
+        *(
+            f"fish -c {text}"
+            for text in (
+                "'rm -rf src'",
+                "'rm x; echo y'",
+                "'git push --force'",
+                "'git reset --hard'",
+                "'sudo frob'",
+                "'curl https://example.org'",
+                "'if test -e x; rm x; end'",
+                "'for f in *; rm $f; end'",
+                "'bash -c \"rm x\"'",
+                "'kill 5'",
+                "'cat .env'",
+                '"$X"',
+                "'ls' > ../x",
+                "'ls' < .env",
+            )
+        ),
+        "fish -C 'rm x'",
+        "fish",
+        "fish ~/x.fish",
+        "cat x.sh | fish",
+        "cd /var/tmp && rm -rf *",
+        "rm -rf /var/tmp/*",
+        "rm -rf /var/tmp/x/../*",
+        "cd /var/tmp && rm -rf ../home",
+        "cd / && frob a",
+        "cd /usr && frob a",
+        "cd /var/tmp/.. && frob a",
+        "cd /var/tmp && other a",
+        "cd /var/tmp && frob a > ../x",
+        "cd /var/tmp && cat ../etc/shadow; frob a",
+        "cd /var/tmp && git push --force",
+        "cd /var/tmp && git commit -m x",
+        "setsid -c frob a",
+        "setsid sh -c 'rm x'",
         "./scripts/npm publish",
         "./scripts/x deploy",
         "./scripts/* x",
@@ -577,7 +656,7 @@ def test_what_others_would_lose_asks_under_every_rule_about_a_program(workspace:
         "git push -f",
         "bash y.sh",
         "bash ~/x.sh",
-        "kill 5",
+        "kill 1",
         "curl https://example.org",
         "cat .env",
     ],
@@ -645,6 +724,7 @@ def test_a_line_with_such_a_command_offers_the_rules_for_its_others(workspace: W
 
 def test_temporary_files_are_written_under_any_code(workspace: Workspace) -> None:
     assert asked("frob a > /var/tmp/x.txt; cat README.md > /var/tmp/y.txt", workspace, ["frob *"]).decision == "allow"
+    assert asked("cd /var/tmp && frob x.js | tail -3 && ls", workspace, ["frob *"]).decision == "allow"
     assert asked("gh pr list > /var/tmp/x.txt; cat README.md > /var/tmp/y.txt", workspace, ["gh *"]).decision == "ask"
 
 
