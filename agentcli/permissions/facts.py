@@ -313,6 +313,10 @@ def _with_allowing(
         from agentcli.permissions.any_code import allowing_code
 
         allowed = allowing_code(own, line, reads) or allowed
+    if not isinstance(allowed, Rule):
+        from agentcli.permissions.preparing import allowing_prepared
+
+        allowed = allowing_prepared(own, line, reads) or allowed
     return replace(
         facts,
         allowed=allowed if isinstance(allowed, Rule) else None,

@@ -13,10 +13,11 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
-from agentcli.permissions.allowing import away, uncovered
+from agentcli.permissions.allowing import allowing_rule, away, uncovered
 from agentcli.permissions.any_code import Judge, offered_code
 from agentcli.permissions.exposed import homes_of, may_join, wide_scope
 from agentcli.permissions.paths import Workspace, resolved
+from agentcli.permissions.preparing import prepared
 from agentcli.permissions.rules import SANDBOX, Rule, parse_rules, paths_shown
 from agentcli.permissions.shell.command_line import CommandLine, analyse
 from agentcli.permissions.shell.effects.covered import leads_away
@@ -235,6 +236,11 @@ def offered_whole(line: CommandLine, tool: str, rules: Sequence[Rule], reads: Se
     workspace = line.workspace
     if workspace is None or line.protected or line.destroys or line.displaces:
         return ()
+    if (first := prepared(line)) is not None:
+        known = {rule.pattern for rule in rules if rule.whole}
+        allowed = first.rest.harmless or isinstance(allowing_rule(rules, first.rest, reads), Rule)
+        more = () if allowed else offered_whole(first.rest, tool, rules, reads)
+        return (*(f"{tool}({pattern})" for pattern in first.patterns if pattern not in known), *more)
     found = Judge(rules, line, reads)
     asking = [run for run in found.runs() if run.words and not found.covers(run)]
     if workspace.sandboxed:
