@@ -200,7 +200,12 @@ def _any_code(words: Sequence[str], folders: Sequence[Path], workspace: Workspac
         return None
     others = not (_OTHERS_SEE | _DEPLOYING).isdisjoint(verbs) or any(map(_REMOVING.fullmatch, verbs))
     beside = "" if others else _beside(words[0], folders, workspace)
-    return Whole(f"{beside or words[0]} *", code=True, also=f"{words[0]} *")
+    return Whole(f"{beside or words[0]} *", code=True, also=f"{_SAME.get(words[0], words[0])} *")
+
+
+_RUNNERS = {"npm": "npx", "pnpm": "pnpx", "bun": "bunx", "uv": "uvx"}
+_SAME = _RUNNERS | {runner: manager for manager, runner in _RUNNERS.items()}
+"""Two names of a program that runs any package, and so the other, too: `npm exec npx`, `npx npm test`."""
 
 
 _DEPLOYING = word_set("deploy release")

@@ -673,6 +673,9 @@ def test_no_rule_about_a_program_is_offered_for_what_asks_each_time(workspace: W
         ("python -m pytest -q && .venv/bin/python - <<'E'\nx\nE", "python3 *"),
         ("python3.12 x.py > out.txt && sed -i s/a/b/ README.md && rmdir dist", "python *"),
         ("gh pr view 5 --repo other/it && gh run list -R other/it", "gh *"),
+        ("npx tsc --noEmit && npm test -- x", "npm *"),
+        ("npm run build 2>&1 | tail -3; npx vite build", "npx *"),
+        ("bunx oxlint src && bun run build", "bun *"),
     ],
 )
 def test_it_covers_the_same_program_by_other_names_and_in_other_places(
@@ -687,6 +690,11 @@ def test_it_covers_the_same_program_by_other_names_and_in_other_places(
 )
 def test_a_rule_about_an_interpreter_covers_no_other_program(workspace: Workspace, command: str) -> None:
     assert asked(command, workspace, ["python3 *"]).decision == "ask"
+
+
+@each_row("command", ["npm publish", "npm token create", "pnpm test", "bunx x", "node x.js", "sudo npm test", "./npm x"])
+def test_a_rule_about_a_runner_of_packages_covers_no_other_manager(workspace: Workspace, command: str) -> None:
+    assert asked(command, workspace, ["npx *"]).decision == "ask"
 
 
 AGENTS = "~/.codex/plugins"
