@@ -25,6 +25,7 @@ from agentcli.permissions.shell.effects.changes import CHANGING, changes_inside
 from agentcli.permissions.shell.effects.containable import scripts_problem
 from agentcli.permissions.shell.effects.covered import why_uncovered
 from agentcli.permissions.shell.effects.elsewhere import Elsewhere, acts_by_name, answer_to
+from agentcli.permissions.shell.effects.fed import ANY_NAME, NAMED, fed_command, fed_files, files_found, found_by
 from agentcli.permissions.shell.effects.harmless_values import harmless_assignments
 from agentcli.permissions.shell.effects.prefixes import interpreter_of, runs_code, wider
 from agentcli.permissions.shell.effects.reaching import is_temporary
@@ -141,11 +142,48 @@ class Judge:
         """Yield the commands to judge: `make` of `timeout 5 make`, but the starter of a script."""
         for run in self.followed or ():
             if not run.behind and not run.within:
+                if (divided := self._with_files(run)) is not None:
+                    yield from divided
+                    continue
                 words, given = inner_command(run.words)
                 if words[:1] == ("kill",) and words[-1] == UNKNOWN and ends_only_listed(self.line.text):
                     words = (*words[:-1], NUMBER)
                 fed = words[-1:] == (UNKNOWN,) != run.words[-1:]
                 yield run if fed and self._reads(run) else replace(run, words=words, env={**run.env, **given})
+
+    def _with_files(self, run: Run) -> list[Run] | None:
+        """Return a `find` or `xargs` as a search and the commands that it runs, with the files that they get.
+
+        All of these files may be changed. Return None for any other command, and if one file may not.
+        """
+        workspace, commands = self.line.workspace, self.line.commands
+        numbers = [number for number, each in enumerate(commands) if each.words == run.words and not each.loop]
+        if workspace is None or not numbers or run.words[0] not in ("find", "xargs") or commands[numbers[0]].globs:
+            return None
+        if run.words[0] == "find":
+            found = found_by(commands[numbers[0]])
+            if found is None:
+                return None
+            files = files_found(found[0], run.folders, workspace, write=True)
+            kept, inner = (
+                [replace(run, words=found[0].words)],
+                [tuple(NAMED if word == ANY_NAME else word for word in each.words) for each in found[1]],
+            )
+        else:
+            command = fed_command(commands, numbers[0])
+            if isinstance(command, str) or command.words[0] not in _ON_FILES or len(numbers) > 1:
+                return None
+            files = fed_files(commands, numbers[0], run.folders, workspace, write=True)
+            kept, inner = [], [command.words]
+        if isinstance(files, str) or any(words[:1] == (NAMED,) for words in inner):
+            return None
+        if any(words[0] == "rm" and len(files) > _MOST_REMOVED for words in inner):
+            return None
+        if any(
+            words[0] in _ON_FILES - {"rm"} and words.index(NAMED) < len(words) - 1 for words in inner if NAMED in words
+        ):
+            return None  # a name could be a script of sed
+        return [*kept, *(replace(run, words=_given_files(words, files)) for words in inner)]
 
     def covers(self, run: Run) -> bool:
         """Return True if a command may run: by a rule, or because it only reads."""
@@ -371,6 +409,18 @@ class Judge:
         """True if all variables and substitutions of the line stand in quotes, where the shell takes no value apart."""
         root = syntax_tree(self.line.text)
         return all(_is_quoted(node) for node in below(root) if node.type in _EXPANDED)
+
+
+_ON_FILES = word_set("sed touch chmod rm")
+"""Commands that change only the files that they are given."""
+_MOST_REMOVED = 200
+
+
+def _given_files(words: tuple[str, ...], files: Sequence[str]) -> tuple[str, ...]:
+    """Return a command with files in place of `NAMED`: one of them for all, each for a removal, else unknown ones."""
+    if words[0] == "rm":
+        return tuple(one for word in words for one in (files if word == NAMED else (word,)))
+    return words if words[0] in _ON_FILES else tuple(UNKNOWN if word == NAMED else word for word in words)
 
 
 def _is_of_system(name: str, value: str) -> bool:

@@ -78,17 +78,35 @@ ANY_NAME = './x{system("x")|"x"}|env'
 """Placeholder for a file of any name, also one that would be a program of awk or jq."""
 
 
-def files_found(command: Command, folders: Sequence[Path], workspace: Workspace) -> list[str] | str:
-    """Return the files that a `find` may give to its commands, or why one may not be read unasked."""
+def files_found(
+    command: Command, folders: Sequence[Path], workspace: Workspace, *, write: bool = False
+) -> list[str] | str:
+    """Return the files that a `find` may give to its commands, or why one may not be read unasked.
+
+    With `write`, the commands may change them.
+    """
     tops = _listed(command)
     if tops is None:
         return "find may give anything to its commands"
     words = command.words
     if named := next(filter(None, map(could_name_protected, words)), ""):
         return f"{named} may match a protected file"
+    words = _without_exceptions(words)
     sure = _UNSURE.isdisjoint(words)
     names = [name for test, name in pairwise(words) if test == "-name" and sure and _NAME_PATTERN.fullmatch(name)]
-    return _files(tops, folders, workspace, "find", names)
+    return _files(tops, folders, workspace, "find", names, write=write)
+
+
+def _without_exceptions(words: Sequence[str]) -> tuple[str, ...]:
+    """Return the words of a `find` without tests such as `! -path './x/*'`, which only leave out files."""
+    kept = list[str]()
+    rest = list(words)
+    while rest:
+        if rest[0] in ("!", "-not") and rest[1:2] in (["-path"], ["-name"]) and len(rest) > 2:
+            del rest[:3]
+        else:
+            kept.append(rest.pop(0))
+    return tuple(kept)
 
 
 _UNSURE = frozenset({"-o", "-or", "!", "-not", ",", "(", ")"})
@@ -97,16 +115,19 @@ _NAME_PATTERN = re.compile(r"[\w.*-]+")
 
 
 def fed_files(
-    commands: Sequence[Command], number: int, folders: Sequence[Path], workspace: Workspace
+    commands: Sequence[Command], number: int, folders: Sequence[Path], workspace: Workspace, *, write: bool = False
 ) -> list[str] | str:
-    """Return the files that an `xargs` may receive, all of them readable unasked, or why they are unknown."""
+    """Return the files that an `xargs` may receive, all of them readable unasked, or why they are unknown.
+
+    With `write`, its command may change them.
+    """
     index = number - 1
     while index >= 0 and commands[index + 1].joint == "|" and _passes(commands[index]):
         index -= 1
     if index < 0 or commands[index + 1].joint != "|" or commands[index].loop or commands[index].globs:
         return _UNKNOWN
     tops = _listed(commands[index])
-    return _UNKNOWN if tops is None else _files(tops, folders, workspace, "xargs")
+    return _UNKNOWN if tops is None else _files(tops, folders, workspace, "xargs", write=write)
 
 
 _UNKNOWN = "xargs may be given anything"
@@ -148,7 +169,13 @@ def _listed(command: Command) -> list[str] | None:
 
 
 def _files(
-    tops: Sequence[str], folders: Sequence[Path], workspace: Workspace, by: str, names: Sequence[str] = ()
+    tops: Sequence[str],
+    folders: Sequence[Path],
+    workspace: Workspace,
+    by: str,
+    names: Sequence[str] = (),
+    *,
+    write: bool = False,
 ) -> list[str] | str:
     files: list[str] = []
     left = workspace.limits.walk
@@ -158,17 +185,25 @@ def _files(
             relative = os.path.relpath(entry.path, top)
             if left < 0:
                 return f"{by} has too many files to be looked at first"
+            if write and entry.name == ".git" and (by == "xargs" or _any_below(entry.path, names)):
+                return f"{by} would change what git keeps"
             if not all(fnmatchcase(entry.name, name) for name in names):
                 continue
             if by == "find" and ".git" in entry.path.split("/"):
                 return "find would read what git keeps"
             if by == "xargs" and (relative.startswith("-") or not _SAFE.issuperset(relative)):
                 return "xargs may take the names of files apart"
-            verdict = judge_path(entry.path, workspace, write=False)
+            verdict = judge_path(entry.path, workspace, write=write)
             if verdict.verdict != "free" and not _shown_or_missing(Path(entry.path), verdict.path, workspace):
                 return f"{by} may be given {relative}: {verdict.why}"
             files.append(entry.path)
     return files
+
+
+def _any_below(folder: str, names: Sequence[str]) -> bool:
+    """Return True if the name of anything in a folder matches all of these patterns."""
+    found = (name for _, folders, files in os.walk(folder) for name in (*folders, *files))
+    return not os.path.isdir(folder) or any(all(fnmatchcase(one, name) for name in names) for one in found)
 
 
 def _shown_or_missing(entry: Path, target: Path | None, workspace: Workspace) -> bool:

@@ -692,7 +692,9 @@ def test_a_rule_about_an_interpreter_covers_no_other_program(workspace: Workspac
     assert asked(command, workspace, ["python3 *"]).decision == "ask"
 
 
-@each_row("command", ["npm publish", "npm token create", "pnpm test", "bunx x", "node x.js", "sudo npm test", "./npm x"])
+@each_row(
+    "command", ["npm publish", "npm token create", "pnpm test", "bunx x", "node x.js", "sudo npm test", "./npm x"]
+)
 def test_a_rule_about_a_runner_of_packages_covers_no_other_manager(workspace: Workspace, command: str) -> None:
     assert asked(command, workspace, ["npx *"]).decision == "ask"
 
@@ -773,7 +775,8 @@ def test_what_the_rules_allow_is_said_by_kind() -> None:
         ("find src -exec cat {} +", "allow"),
         ("find src -type f -o -name x -exec cat {} +", "allow"),
         ("find src -L -type f -exec cat {} +", "ask"),
-        ("find src -type f -exec sed -i s/a/b/ {} +", "ask"),
+        ("find src -type f -exec sed -i s/a/b/ {} +", "allow"),
+        ("find . -type f -exec sed -i s/a/b/ {} +", "ask"),
         ("find src -type f -exec sort -o {} {} \\;", "ask"),
         ("find src -type f -exec cat {} \\; -exec frob {} \\;", "ask"),
         ("find src -type f -exec sh -c 'cat {}' \\;", "ask"),
@@ -784,3 +787,97 @@ def test_what_the_rules_allow_is_said_by_kind() -> None:
 )
 def test_what_find_only_reads_needs_no_rule_of_its_own(workspace: Workspace, command: str, decision: str) -> None:
     assert asked(command, workspace, ["jest *"]).decision == decision
+
+
+FOUND = ("python3 *", "rm *", *FILES)
+
+
+@pytest.fixture(scope="module")
+def listing(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    made = make_workspace(tmp_path_factory.mktemp("listing"))
+    for folder in ("out", "odd", "agent/.claude", "env", "kept/.git/refs/heads", "many"):
+        (made.cwd / folder).mkdir(parents=True)
+    for name in ("odd/x etc.py", "agent/.claude/hook.py", "env/.env", "kept/a.py", "kept/.git/refs/heads/fix.py"):
+        (made.cwd / name).write_text("a\n")
+    for number in range(201):
+        (made.cwd / f"many/{number}.py").write_text("a\n")
+    (made.cwd / "out/passwd.py").symlink_to("/etc/passwd")
+    return made
+
+
+@each_row(
+    ("command", "patterns"),
+    [
+        ("find src -name '*.py' -exec sed -i 's/a/b/' {} +", FILES),
+        ("find . -type f -name 'b.py' -exec touch {} \\;", FILES),
+        ("find src -type f -exec chmod 644 {} + && ls src", FILES),
+        ("grep -rl text src | xargs sed -i 's/a/b/g'", FILES),
+        ("find src -name '*.py' | sort | xargs -n 1 touch", FILES),
+        ("find src -name '*.py' -not -path 'src/no/*' -exec rm -f {} +", ["rm *"]),
+        ("find src -name 'a*' | xargs rm", ["rm *"]),
+        ("find many -name '1*.py' -exec rm {} +", ["rm *"]),
+        ("find src -name '*.py' -exec python3 -m py_compile {} \\; 2>&1", ["python3 *"]),
+    ],
+)
+def test_rules_last_for_the_files_that_find_and_xargs_pass_on(
+    listing: Workspace, command: str, patterns: Sequence[str]
+) -> None:
+    assert asked(command, listing).programs() == tuple(f"bash({pattern})" for pattern in patterns)
+    assert asked(command, listing, patterns).decision == "allow"
+
+
+@each_row(
+    "command",
+    [
+        "find . -exec sed -i s/a/b/ {} +",
+        "find . -name '*.md' -exec sed -i s/a/b/ {} +",
+        "find kept -name '*.py' -exec sed -i s/a/b/ {} +",
+        "find out -name '*.py' -exec chmod 777 {} +",
+        "find -L src -name '*.py' -exec sed -i s/a/b/ {} +",
+        "find src -follow -name '*.py' -exec sed -i s/a/b/ {} +",
+        "find agent -name '*.py' -exec sed -i s/a/b/ {} +",
+        "find env -type f -exec sed -i s/a/b/ {} +",
+        "find env -type f -exec rm {} +",
+        "find kept -exec rm -rf {} +",
+        "find many -name '*.py' -exec rm {} +",
+        "find ~ -name '*.py' -exec sed -i s/a/b/ {} +",
+        "find /etc -name '*.py' -exec touch {} +",
+        "find .. -name '*.py' -exec touch {} +",
+        "find src -name '*.py' -delete",
+        "find src -name '*.py' -exec sed -i {} README.md \\;",
+        "find src -name '*.py' -exec sed -i -e {} {} \\;",
+        "find src -name '*.py' -exec sed -i 's/a/b/w /etc/x' {} +",
+        "find src -name '*.py' -exec sed -i '1e rm x' {} +",
+        "find src -name '*.py' -exec cp {} ~/x \\;",
+        "find src -name '*.py' -exec mv {} .git/hooks/pre-commit \\;",
+        "find src -name '*.py' -exec sh {} \\;",
+        "find src -name '*.py' -exec sh -c 'rm {}' \\;",
+        "find src -name '*.py' -exec {} \\;",
+        "find src -name '*.py' -execdir sed -i s/a/b/ {} \\;",
+        "find src -name '*.py' -ok rm {} \\;",
+        "find src -name '*.py' -fprint .env -exec touch {} +",
+        "find src -name '*.py' -exec touch {} + > .env",
+        "find $X -name '*.py' -exec sed -i s/a/b/ {} +",
+        "find src -name '*.py' -exec env frob {} +",
+        "grep -rl a . | xargs sed -i s/a/b/",
+        "grep -rl a odd | xargs sed -i s/a/b/",
+        "grep -rl a agent | xargs sed -i s/a/b/",
+        "grep -rl a out | xargs chmod 777",
+        "grep -rl a ~ | xargs sed -i s/a/b/",
+        "grep -rl a src | xargs sed -i -e",
+        "grep -rl a src | xargs rm -rf ~",
+        "grep -r a src | xargs sed -i s/a/b/",
+        "cat log.txt | xargs sed -i s/a/b/",
+        "cat log.txt | xargs rm",
+        "xargs -a log.txt rm",
+        "echo /etc/x | xargs touch",
+        "ls | xargs rm",
+        "find src -name '*.py' | xargs sh -c",
+        "find src -name '*.py' | xargs -I{} cp {} ~/x",
+        "find many -name '*.py' | xargs rm",
+        "cp -r out src/x && find src -name '*.py' -exec chmod 777 {} +",
+        "ln -s /etc/passwd src/p.py; find src -name '*.py' -exec chmod 777 {} +",
+    ],
+)
+def test_no_rule_covers_files_that_may_not_be_changed_or_are_not_known(listing: Workspace, command: str) -> None:
+    assert asked(command, listing, FOUND).decision == "ask"
