@@ -417,7 +417,10 @@ _MOST_REMOVED = 200
 
 
 def _given_files(words: tuple[str, ...], files: Sequence[str]) -> tuple[str, ...]:
-    """Return a command with files in place of `NAMED`: one of them for all, each for a removal, else unknown ones."""
+    """Return a command with files in place of `NAMED`.
+
+    A removal gets each of them, another command about files one for all, and any other command unknown ones.
+    """
     if words[0] == "rm":
         return tuple(one for word in words for one in (files if word == NAMED else (word,)))
     return words if words[0] in _ON_FILES else tuple(UNKNOWN if word == NAMED else word for word in words)
@@ -485,7 +488,7 @@ def _shows_names(words: Sequence[str]) -> bool:
 
 def _only_prints(words: Sequence[str]) -> bool:
     """Return True for a builtin or program that only compares its words, or prints them or parts of them."""
-    if words[0] in ("basename", "dirname"):
+    if words[0] in ("basename", "dirname") or tuple(words) == ("xargs",):
         return True
     if words[0] == "test":
         return len(words) == 4 and _COMPARING.fullmatch(words[2]) is not None and words[1] not in ("-v", "-R")

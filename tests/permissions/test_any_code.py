@@ -44,6 +44,7 @@ def asked(command: str, workspace: Workspace, rules: Sequence[str] = ()) -> Deci
         ("node -e 1 && make test", ["node *", "make test *"]),
         ("cd src && python3 - <<'E'\nx\nE", ["python3 *"]),
         ("python3 -c x &", ["python3 *"]),
+        ("t=$(head -1 README.md | cut -d: -f2 | xargs); python3 -c 1 $t", ["python3 *"]),
         ("cat ~+/README.md; readonly D=src\ncd $D 2>/dev/null && cat pkg/a.py && cat pkg/b.py; python3 -c 1", ["python3 *"]),
     ],
 )  # fmt: skip

@@ -38,7 +38,15 @@ from agentcli.permissions.shell.programs.git_table import (
     shows_path,
     shows_text,
 )
-from agentcli.permissions.shell.programs.known_programs import OF_THE_SHELL, as_pip, is_interpreter, word_set
+from agentcli.permissions.shell.programs.known_programs import (
+    EVALUATING,
+    OF_THE_SHELL,
+    SHELLS,
+    WRAPPERS,
+    as_pip,
+    is_interpreter,
+    word_set,
+)
 from agentcli.permissions.shell.programs.option_grammar import Found, Shape, fit
 from agentcli.permissions.shell.programs.readers import (
     BRACKETS,
@@ -147,7 +155,7 @@ class Reader:
         if self._workspace.sandboxed:
             name, *arguments = as_pip((name, *arguments))
         if name not in READERS:
-            return Reading(_vague(name))
+            return Reading() if arguments in _TELLING and self._tells_of_itself(name) else Reading(_vague(name))
         return _by_shapes(name, arguments, folders, self._workspace)
 
     def _fed(self, commands: Sequence[Command], number: int, folders: tuple[Path, ...]) -> Reading:
@@ -212,11 +220,23 @@ class Reader:
             return f"{name} is {file}, a program in the workspace"
         return _by_shim(name, located(name, trusted, self._workspace.cwd), folders, self._workspace)
 
+    def _tells_of_itself(self, name: str) -> bool:
+        """Return True for a program of the system, or one that is not installed."""
+        if not _PLAIN_NAME.fullmatch(name) or name in OF_THE_SHELL | _BUILTINS | WRAPPERS | EVALUATING | SHELLS:
+            return False
+        file = located(name, self._trusted[1], self._workspace.cwd)
+        return not file or lies_in(file, _SYSTEM_PROGRAMS)
+
     @cached_property
     def _trusted(self) -> tuple[tuple[str, ...], str]:
         """The folders from which no program is taken, and the search path outside of them."""
         closed = tuple(untrusted(self._workspace.resolved_roots))
         return closed, path_outside(self._workspace.path, closed)
+
+
+_TELLING = (["--version"], ["--help"])
+_PLAIN_NAME = re.compile(r"[a-z][\w.+-]*", re.ASCII)
+_SYSTEM_PROGRAMS = ("/usr", "/bin", "/sbin", "/opt/homebrew", "/opt/local")
 
 
 def _by_shapes(name: str, arguments: list[str], folders: tuple[Path, ...], workspace: Workspace) -> Reading:

@@ -263,3 +263,37 @@ def test_a_reason_says_how_git_leaves_out_a_protected_file(tmp_path: Path) -> No
     assert analyse("git log -p -- ':(exclude,top)t/.env.prod'", workspace).harmless
     assert not analyse("git log -p -- ':(exclude,top)t/.env'", workspace).harmless
     assert "at its end" not in analyse("git stash show -p", workspace).readings[0].why
+
+
+def test_a_program_of_the_system_tells_its_version_unasked_and_no_other_does(tmp_path: Path) -> None:
+    made = make_workspace(tmp_path)
+    program(made.home / "bin", "mine")
+    program(made.cwd / "tools", "theirs")
+    workspace = replace(made, path=f"{made.home}/bin:{made.cwd}/tools:{SYSTEM}")
+    for line in (
+        "frob --version",
+        "frob --help | head -3",
+        "which frob && frob --version 2>&1 || echo none",
+        "tr --help",
+    ):
+        assert decided(line, workspace).decision == "allow", line
+    for line in (
+        "mine --version",
+        "theirs --help",
+        "./tools/theirs --version",
+        "/opt/x --version",
+        "frob --version x",
+        "frob x --help",
+        "frob --version > ~/x",
+        "frob --help; frob",
+        "eval --version",
+        "exec --help",
+        "sudo --version",
+        "env --help --version",
+        "xargs frob --version",
+        "PATH=tools frob --version",
+        "frob() { rm x; }; frob --version",
+        "$X --version",
+        "bash --version x",
+    ):
+        assert decided(line, workspace).decision == "ask", line
