@@ -38,7 +38,7 @@ from agentcli.permissions.shell.effects.whole_programs import (
     whole_program_of,
     words_change_files,
 )
-from agentcli.permissions.shell.programs.administration import ends_only_listed
+from agentcli.permissions.shell.programs.administration import ends_jobs, ends_only_listed
 from agentcli.permissions.shell.programs.known_programs import BUILTINS, MOVES, bounded, uses_network, word_set
 from agentcli.permissions.shell.syntax.file_names import read_both
 from agentcli.permissions.shell.syntax.here_texts import scripts_in
@@ -344,6 +344,8 @@ class Judge:
         words = run.words
         if not words:
             return not run.writes
+        if ends_jobs(words) or words == ("wait",):
+            return True
         if words[0] == "cd" and len(words) == 2 and self._writes and self._is_temporary(f"{words[1]}/_"):
             return True
         shown = _without_names(words) or self._without_readers(run)
@@ -352,7 +354,13 @@ class Judge:
             found = [reading for command, reading in each if command.words == words]
             if found:
                 return any(not reading.why or self._scratch(reading) for reading in found)
-        if words[0] in _QUIET or words[:2] == ("read", "-r") or _only_prints(words) or _only_stops(words):
+        if (
+            words[0] in _QUIET
+            or words[:2] == ("read", "-r")
+            or ends_jobs(words)
+            or _only_prints(words)
+            or _only_stops(words)
+        ):
             return True
         if words[0] == "xargs" or not all(map(self._is_plain, words)) or not self._is_inert(run):
             return False

@@ -45,7 +45,7 @@ from agentcli.permissions.shell.effects.harmless_values import harmless_assignme
 from agentcli.permissions.shell.effects.network_use import network_problem, only_fetches, remote_problem
 from agentcli.permissions.shell.effects.private_tmp import TOP, seen_line
 from agentcli.permissions.shell.effects.reading import STREAMS, Reader
-from agentcli.permissions.shell.programs.administration import found_by_name
+from agentcli.permissions.shell.programs.administration import ends_jobs, found_by_name
 from agentcli.permissions.shell.programs.git_table import GIT_READERS, SETTINGS_SHOWN, fits_git_reading, git_only_names
 from agentcli.permissions.shell.programs.known_programs import (
     INTERPRETERS,
@@ -390,7 +390,7 @@ def _fills_in(words: Sequence[str], arguments: Sequence[str]) -> bool:
 
 def _others_end(text: str, parts: Sequence[Part], workspace: Workspace) -> str:
     """Return the reason to ask about a line that ends processes that it did not start."""
-    ends = any(words[0] == "kill" for part in parts for words in runs(part))
+    ends = any(words[0] == "kill" and not ends_jobs(words) for part in parts for words in runs(part))
     # A command in a sandbox wrote the number into the file of the workspace: outside, it is another process's.
     files = [found["file"] for found in _OF_FILE.finditer(text)]
     own = all(judge_path(file, workspace, write=False).verdict == "free" for file in files)

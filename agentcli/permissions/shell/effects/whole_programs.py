@@ -147,7 +147,7 @@ def _limit(pattern: str) -> str:
     if pattern == PUSHES:
         return "but not forced"
     if pattern == BY_NUMBER:
-        return "of processes by number, or by their port or name in `lsof` and `pgrep`"
+        return "of processes by number, also of those that `lsof` or `pgrep` finds"
     if name == "git":
         return "but not pushes, nor what discards or deletes"
     if name in _FORGES:

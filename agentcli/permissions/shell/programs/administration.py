@@ -212,6 +212,15 @@ def listed_first(text: str) -> str:
     return _OF_LISTED.sub(lambda found: f"{found['start']}{found['list']} | xargs kill{found['signal'] or ''}", text)
 
 
+def ends_jobs(words: Sequence[str]) -> bool:
+    """Return True for a `kill` of jobs such as `%1`: only the line's own shell has them."""
+    named = [word for word in words[1:] if not _SIGNAL.fullmatch(word)]
+    return words[:1] in (("kill",), ["kill"]) and bool(named) and all(map(_JOB.fullmatch, named))
+
+
+_JOB = re.compile(r"%(?:\d+|[%+-])?")
+
+
 def ends_only_listed(text: str) -> bool:
     """Return True if each `kill` of a line ends processes by number, its own, or those that a list finds."""
     rest = _KILLED.sub("", listed_first(text))

@@ -84,7 +84,7 @@ ASKS = {
     "git push uses the network: main is a branch that others use": ("git push",),
     "git fetch uses the network": ("git fetch", "git -C src fetch"),
     "sudo acts outside the sandbox": ("sudo make", "env sudo make", "make && sudo make"),
-    "kill acts outside the sandbox": ("kill 1", "lsof -ti :3000 | while read pid; do kill $pid; done", "ps aux | xargs kill"),
+    "kill acts outside the sandbox": ("kill 1", "kill %1 4711; make", "kill %1; kill $(cat /opt/pid)", "lsof -ti :3000 | while read pid; do kill $pid; done", "ps aux | xargs kill"),
     "jj uses the network": ("jj git push",),
     "hg push uses the network": ("hg push",),
     "the line hides what it runs": (
@@ -245,7 +245,7 @@ def test_without_a_sandbox_nothing_unknown_runs(workspace: Workspace) -> None:
 
 
 HELD = """
-find . -exec sh -c 'x' \\;|export A=1 && ./run.sh|make & kill $!|make & kill %1|PATH=/usr/bin:/bin git status|PATH=/usr/bin:/bin make|git diff *
+find . -exec sh -c 'x' \\;|export A=1 && ./run.sh|make & kill $!|make & kill %1|kill %1; wait; ./run.sh|PATH=/usr/bin:/bin git status|PATH=/usr/bin:/bin make|git diff *
 for f in src log.txt; do timeout 5 ./run.sh $f; done|x=$(git rev-parse HEAD); git diff $x|go doc fmt|pnpm --filter web test|bun -e 'x'
 cat /usr/share/doc/x|openssl rand -hex 8|git log $(git rev-parse HEAD)|$X make|$(x)|eval "$x"|alias x=y; make|find . -exec sh -c 'x {}' \\;|hash -r
 for x in a b; do n=$(wc -l < log.txt); [ "$n" -gt 0 ] && echo "$n $x"; done|if [ -x a ]; then P=a; else P=b; fi; "$P" -m pytest|[ -d build ] && rm -r build

@@ -132,6 +132,8 @@ def asked(command: str, workspace: Workspace, patterns: Sequence[str] = ()) -> D
         ("kill -9 $(pgrep -f server); frob a", ["kill *", "frob *"]),
         ("lsof -ti:3000 | xargs kill; frob a", ["lsof *", "kill *", "frob *"]),
         ("frob a & P=$!; sleep 1; kill $P", ["frob *", "kill *"]),
+        ("kill %1 2>/dev/null; wait; frob a", ["frob *"]),
+        ("frob a & sleep 1; kill -9 %%", ["frob *"]),
         ("setsid frob a > out.txt 2>&1 & sleep 1", ["frob *"]),
         ("fish -N -c 'for f in *.fish; source $f; or echo $f; end'", ["fish *"]),
         ("fish --no-config -c 'complete -C \"git checkout \"; functions -q x' | head -3", ["fish *"]),
@@ -573,6 +575,9 @@ def test_what_a_line_moves_with_its_links_and_protected_files_is_used_by_no_rule
                 "$((1))",
                 "-9 $(wc -l < log.txt)",
                 "4711 $X",
+                "%1 $X",
+                "%1 1",
+                "%frob",
                 "$(pgrep ....)",
                 "4711; other a",
             )
