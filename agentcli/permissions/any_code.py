@@ -204,7 +204,7 @@ class Judge:
             return True
         if not all(starmap(_is_of_system, finding.items())) or self._is_in_background(run):
             return False
-        if self._writes and words_change_files(run.words, run.folders, workspace):
+        if self._writes and (words_change_files(run.words, run.folders, workspace) or self._removes_scratch(run)):
             return True
         if self._by_rule(run):
             return True
@@ -399,7 +399,15 @@ class Judge:
 
     def _scratch(self, reading: Reading) -> bool:
         """Return True for a command that reads only temporary files, which a program with any code may read, too."""
-        return bool(reading.outside) and self._writes and all(self._is_temporary(str(path)) for path in reading.outside)
+        return (
+            bool(reading.outside) and self._writes and all(self._is_temporary(f"{path}/_") for path in reading.outside)
+        )
+
+    def _removes_scratch(self, run: Run) -> bool:
+        """Return True for an `rm` of single temporary files, by their names."""
+        name, *files = [word for word in run.words if word != "-f"] or [""]
+        plain = all(_PLAIN.fullmatch(file) and file.startswith("/") and not os.path.isdir(file) for file in files)
+        return name == "rm" and bool(files) and plain and not run.env and all(map(self._is_temporary, files))
 
     def _is_plain(self, word: str) -> bool:
         """Return True if a word stands so in the line, or the shell does not take it apart."""

@@ -739,6 +739,31 @@ def test_a_line_with_such_a_command_offers_the_rules_for_its_others(workspace: W
 
 def test_temporary_files_are_written_under_any_code(workspace: Workspace) -> None:
     assert asked("frob a > /var/tmp/x.txt; cat README.md > /var/tmp/y.txt", workspace, ["frob *"]).decision == "allow"
+    for line in (
+        "frob -o /var/tmp/x.test && rm -f /var/tmp/x.test",
+        "O=$(mktemp -p /var/tmp); frob > $O; rm $O",
+        "ls /var/tmp | head -3; frob",
+        "find /var/tmp -maxdepth 1 -name 'frob-*'; frob",
+    ):
+        assert asked(line, workspace, ["frob *"]).decision == "allow", line
+        assert asked(line, workspace, ["git *"]).decision == "ask", line
+    for line in (
+        "rm /var/tmp/*",
+        "rm -r /var/tmp/x",
+        "rm -rf /var/tmp/x",
+        "rm /var/tmp",
+        "rm /var/tmp/../lib/x",
+        "rm README.md",
+        "rm /var/tmp/x README.md",
+        "rm /var/tmp/x ~/x",
+        "rm $X",
+        "cd /var/tmp && rm x",
+        "rm --no-preserve-root /var/tmp/x",
+        "ls /var | head -3; rm /var/x",
+        "find /var -name x; frob",
+        "find /var/tmp -name x -delete; frob",
+    ):
+        assert asked(line, workspace, ["frob *"]).decision == "ask", line
     assert asked("cd /var/tmp && frob x.js | tail -3 && ls", workspace, ["frob *"]).decision == "allow"
     assert asked("gh pr list > /var/tmp/x.txt; cat README.md > /var/tmp/y.txt", workspace, ["gh *"]).decision == "ask"
 
