@@ -205,6 +205,8 @@ _CLAUSE = r"[.!?:;。！？；：।؟؛]+(?=\s|$|[^\x00-\x7f])"
 _CONJUNCTION = r",?\s+(?:and|then|und|dann|et|puis|y|luego|e|poi|en)\s+(?=\w)"
 _MARKER = r"[\s*_#>\"'(¿¡]*(?:[-+•]\s+)?(?:\d+[.)]\s*)?(?:\[[ x]\]\s*)?[*_\"'(]*"
 _LOOK_ONLY = r"(?i)\b(?:no|without(?: making)?(?: any)?|(?:do not|don['’]t) make(?: any)?) (?:code )?changes\b|\b(?:do not|don['’]t|without) (?:chang|edit|modif|writ|touch|fix|implement)\w* (?:anything|any (?:code|files?|thing)|(?:the )?(?:code|files?))\b|\bread[- ]only\b"
+_NOTHING = r"(?i)\s+(?:nothing|no (?:code|files?)|nichts|rien|nada|nulla|niente|niets|nic|ничего)(?:\s+(?:at all|yet|for now))?\W*"
+"""The rest of a sentence that orders to leave everything as it is (`Change nothing.`)."""
 _SENTENCE_END = r"(?<=[.!?…।؟])[\"')\]*_]*\s+|(?<=[。！？])|\n+"
 _TO_A_PERSON = r"(?i)\byou(?:['’]\w+)?\b"
 """A sentence that addresses a person (`Let me know if you …`, `I'll leave that to you`).
@@ -294,12 +296,22 @@ def orders_change(task: str, *, surely: bool = False) -> bool:
     In other languages, the words of an order may also ask for a text.
     """
     said = _said(task)
-    if re.search(_LOOK_ONLY, said):
+    if _looks_only(said):
         return False
     clauses = list(_clauses(said))
     return any(_begins("orders", clause, surely=surely) for clause in clauses) and not (
         _ends_in_question(said) and not _begins("orders", clauses[-1], surely=surely)
     )
+
+
+def _looks_only(said: str) -> bool:
+    """Return True if a task says that nothing may change."""
+    return re.search(_LOOK_ONLY, said) is not None or any(map(_orders_nothing, re.split(_SENTENCE, said)))
+
+
+def _orders_nothing(sentence: str) -> bool:
+    order = _begins("orders", sentence)
+    return order is not None and re.fullmatch(_NOTHING, sentence[order.end() :]) is not None
 
 
 _LAST = 10_000
@@ -332,14 +344,14 @@ def unclear(text: str, task: str, *, called: bool = False, ran: bool = False, fa
     said = _said(task)
     if _wants_answer(said, ran=ran):
         sure = failed or asks(text)
-        return (called or sure) and not re.search(_LOOK_ONLY, said) and _orders_else(said, added=not sure)
+        return (called or sure) and not _looks_only(said) and _orders_else(said, added=not sure)
     short = len(re.findall(_WORD, said)) <= _SHORT - asks(text)
     return not short or orders_change(task) or (called and (asks(text) or re.search(_STEPS, text) is not None))
 
 
 def _wants_answer(said: str, *, ran: bool) -> bool:
     """Return True if a task plainly asks for an answer: no other sentence in it orders something."""
-    if re.search(_LOOK_ONLY, said):
+    if _looks_only(said):
         return True
     sentences = [sentence for one in re.split(_SENTENCE, said) if (sentence := one.strip(_STOPS))]
     asked = [
