@@ -106,9 +106,15 @@ class ApprovalGate:
     @property
     def in_one_sandbox(self) -> bool:
         """True if commands share one sandbox: in mode auto, or by a rule about all of them. It has its own /tmp."""
+        return self.mode == "auto" or (
+            self.mode in ("ask", "auto-edit") and any(rule.boxes_all for rule in self.allowing)
+        )
+
+    @property
+    def allowing(self) -> Sequence[Rule]:
+        """The rules that allow calls now."""
         timed = self.timed.now
-        rules = (*self.rules.allow, *self.turn_rules.allow, *(timed.rules if timed is not None else ()))
-        return self.mode == "auto" or (self.mode in ("ask", "auto-edit") and any(rule.boxes_all for rule in rules))
+        return (*self.rules.allow, *self.turn_rules.allow, *(timed.rules if timed is not None else ()))
 
     async def decide(
         self, call: Call, later: Sequence[tuple[ToolCall, Tool]] = (), ask_hooks: AskHooks | None = None

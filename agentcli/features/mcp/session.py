@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -42,6 +42,7 @@ from agentcli.core.sanitise import safe_line
 from agentcli.core.tasks import until_interrupted
 from agentcli.core.tool import Tool, ToolOutput, Traits
 from agentcli.features.mcp import schema
+from agentcli.features.mcp.names import server_prefix
 from agentcli.program.config.general import McpSettings
 from agentcli.tools.lib.server_answers import image_of, kept_data
 from agentcli.tools.mcp import DESCRIPTION, SEARCH_SECONDS, no_server_tool, server_tool
@@ -53,6 +54,7 @@ INSTRUCTIONS = 500
 CATALOGUE_SHARE = 1 / 16
 """Maximum list of servers and tools, as a share of the window."""
 _CHARACTERS_A_TOKEN = 4
+_SEARCHED = f"Find their tools with {SEARCH}, call them with {CALL}."
 _TROUBLE = ("failed", "needs login")
 
 
@@ -130,15 +132,19 @@ class ServerTools(FoundTools):
             return output
         return replace(output, metadata={**output.metadata, LOADED: [definition.raw for definition in fresh]})
 
-    def catalogue(self, tokens: int) -> str:
-        """Return the reminder that lists servers and tools; empty without servers."""
+    def catalogue(self, tokens: int, offered: Collection[str] = ()) -> str:
+        """Return the reminder that lists servers and tools; empty without servers.
+
+        Tools in `offered` are in each request anyway: they are neither named nor searched for.
+        """
         states = self._servers.states()
         if not states:
             return ""
         if not self._listed:
             self._listed, self._changes_told = True, len(self._servers.changes())
-        head = f"{CATALOGUE}. Find their tools with {SEARCH}, call them with {CALL}."
-        tools = self._servers.tools()
+        tools = [tool for tool in self._servers.tools() if tool.name not in offered]
+        waiting = any(not tool.aside for tool in tools) or any(state.status != "connected" for state in states)
+        head = f"{CATALOGUE}. " + (_SEARCHED if waiting else "Call their tools by name.")
         whole = "\n".join([head, *(_entry(state, tools, names=True) for state in states)])
         if len(whole) <= tokens * _CHARACTERS_A_TOKEN:
             return whole
@@ -331,6 +337,7 @@ class McpSession(SessionPart):
             return 0 if setup.settings.agent.is_small(core.model.window) else settings.upfront_tokens
 
         self._core, self._servers, self._settings = core, servers, settings
+        self._denied_told = False
         estimator = partial(setup.models.estimator, setup.settings.context.policy)
         self.found: ServerTools = ServerTools(servers, core.traits, estimator, room)
         self.stages = [LoadingStage(setup, self.found, core.builder)]
@@ -348,10 +355,26 @@ class McpSession(SessionPart):
     def listing(self) -> str:
         """Return the list of servers and tools, in the room that the window leaves."""
         most = int(self._core.model.window * CATALOGUE_SHARE)
-        return self.found.catalogue(min(self._settings.catalogue_tokens, most))
+        offered = {tool.name for tool in self._core.builder.tools}
+        listed = self.found.catalogue(min(self._settings.catalogue_tokens, most), offered)
+        denied = ", ".join(self._denied())
+        return f"{listed}\nNo one can approve calls of these servers: {denied}." if listed and denied else listed
+
+    def _denied(self) -> Sequence[str]:
+        """Return the servers of which no tool may be called, as nobody is there and no rule allows one."""
+        if self._core.setup.person.attended or self._core.approval.mode == "yolo":
+            return ()
+        allow = self._core.approval.allowing
+        tools = self._servers.tools()
+        free = {tool.server for tool in tools if any(rule.is_for(tool.name) for rule in allow)}
+        return sorted({tool.server for tool in tools} - free)
 
     def news(self) -> Sequence[str]:
         return self.found.changes()
 
     def notices(self) -> Iterator[Event]:
-        return self.found.warnings()
+        yield from self.found.warnings()
+        if not self._denied_told and (denied := self._denied()):
+            self._denied_told = True
+            rules = " ".join(f"--allow '{server_prefix(server)}*'" for server in denied)
+            yield Warned(f"No one can approve calls of MCP servers. Allow them: {rules}.")

@@ -9,7 +9,7 @@ from agentcli.agent.ports import ApprovalResponse
 from agentcli.core.event import Noticed, PermissionDecided, Warned
 from agentcli.core.message import Message
 from agentcli.core.model import Request
-from agentcli.core.record import Compaction
+from agentcli.core.record import Compaction, Mode
 from agentcli.permissions.rules import parse_rules
 from agentcli.program.config.general import McpSettings
 from agentcli.program.prompt_files.discover import discover
@@ -209,3 +209,41 @@ def test_an_agent_calls_only_the_tools_of_servers_that_its_definition_leaves_it(
     shown = str([message.parts for message in asked[1].messages][-1])
     assert ("mcp__big__do: " in shown) == ("mcp__big__do" in allowed)
     assert not [event for event in events if isinstance(event, Noticed) and "do not exist here" in event.message]
+
+
+def test_tools_that_each_request_lists_are_not_searched_for(tmp_path: Path) -> None:
+    direct = open_session(
+        tmp_path / "a", lambda _: say("ok"), servers=Played(STATUS), mcp=McpSettings(upfront_tokens=9_000)
+    )
+    say_to(direct, "one")
+    (catalogue,) = [text for text in reminders(direct) if text.startswith("MCP servers")]
+    assert "Call their tools by name." in catalogue
+    assert "mcp_search" not in catalogue
+    assert "mcp__git__status" not in catalogue
+    both = open_session(tmp_path / "b", lambda _: say("ok"), servers=Played(STATUS, LARGE))
+    say_to(both, "one")
+    (catalogue,) = [text for text in reminders(both) if text.startswith("MCP servers")]
+    assert "mcp_search" in catalogue
+
+
+def test_a_run_without_a_person_says_beforehand_which_servers_it_denies(tmp_path: Path) -> None:
+    def told(name: str, mode: Mode, *allow: str) -> tuple[str, list[str]]:
+        session = open_session(
+            tmp_path / name,
+            lambda _: say("ANSWERED"),
+            servers=Played(STATUS),
+            attended=False,
+            mode=mode,
+            rules=parse_rules(allow=allow),
+        )
+        events = [event.message for event in say_to(session, "What is new?") if isinstance(event, Warned)]
+        (catalogue,) = [text for text in reminders(session) if text.startswith("MCP servers")]
+        return catalogue, [event for event in events if "MCP" in event]
+
+    catalogue, warned = told("denied", "auto")
+    assert catalogue.endswith("No one can approve calls of these servers: git.")
+    assert warned == ["No one can approve calls of MCP servers. Allow them: --allow 'mcp__git__*'."]
+    for name, mode, allow in (("allowed", "auto", ["mcp__git__*"]), ("yolo", "yolo", [])):
+        catalogue, warned = told(name, mode, *allow)  # type: ignore[arg-type]
+        assert "No one can approve" not in catalogue
+        assert not warned
