@@ -469,9 +469,9 @@ def _of_several(call: Call) -> bool:
     traits = call.its_tool.traits
     if not traits.runs_commands:
         return False
-    from agentcli.permissions.shell.syntax.parse import contents  # only a denied command needs it
+    from agentcli.permissions.shell.syntax.parse import parse  # only a denied command needs it
 
-    return len(contents(traits.subject.text(call.call.input))[0]) > 1
+    return len(parse(traits.subject.text(call.call.input)).parts) > 1
 
 
 def _checked(call: Call) -> Mapping[str, Any]:

@@ -15,7 +15,9 @@ OTHER_PARTS = "Nothing of this command ran: run its other parts by themselves."
 
 BISECTS = "git bisect run starts a program beside git"
 TOO_LONG = "the command is longer than"
+_OWN_JOBS = "bash_stop ends a background job."
 _NEXT_STEPS: Mapping[str, str] = {
+    **dict.fromkeys(("kill ", "pkill ", "killall "), _OWN_JOBS),
     BISECTS: "Run the program by itself, and mark each commit with git bisect good or bad.",
     TOO_LONG: "Make files with `write` instead.",
 }

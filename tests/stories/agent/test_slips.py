@@ -176,6 +176,8 @@ ANSWERS = [
     Told("all files left out by a glob", [call("grep", pattern="two", glob="!*.txt")], "No file matches !*.txt in .; what .gitignore names is left out.", status="success"),
     Told("a line of a coloured output", [call("bash", command="printf '\\033[31mE   boom\\033[0m\\n'; seq 1 20000"), call("recall", pattern="^E  ")], "E   boom", status="success", part=True),
     Told("a line that is denied for one part", [call("bash", command="ls; rm -rf /")], f"rm of / is destructive.{DENIED_FIRST} Nothing of this command ran: run its other parts by themselves.", status="denied"),
+    Told("one command with words that look like another one", [call("bash", command="git -c core.hooksPath=/dev/null commit -m 'Rename heading'")], f"git -c may start programs.{DENIED_FIRST}", mode="ask", status="denied"),
+    Told("a job that is ended by its number", [call("bash", command="kill 1")], f"kill ends processes.{DENIED_FIRST} bash_stop ends a background job.", mode="auto", status="denied"),
     Told("a long command", [call("bash", command="echo x\n" * 2_000)], f"the command is longer than 10,000 characters.{DENIED_FIRST} Nothing of this command ran: run its other parts by themselves. Make files with `write` instead.", mode="ask", status="denied"),
     Told("a file outside", [call("read", file_path="/etc/x")], f"/etc/x is outside the workspace.{DENIED_FIRST}", mode="ask", status="denied"),
     Told("another one after that", [call("read", file_path="/etc/x"), call("read", file_path="/etc/y")], "/etc/y is outside the workspace. No one can approve it, so it is denied", mode="ask", status="denied"),
