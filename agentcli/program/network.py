@@ -115,7 +115,7 @@ class NetworkGate:
             self._ended = False
         if not programs and not opened(self._rules()):
             return self._port
-        self._programs = programs
+        self._programs = tuple(dict.fromkeys((*self._programs, *programs)))  # an earlier one may still run
         self._fetched = line if programs else self._fetched
         try:
             loop = asyncio.get_running_loop()

@@ -259,6 +259,20 @@ def test_a_package_manager_says_which_registry_it_is_set_to_outside_the_project(
     assert asked.requests == []
 
 
+def test_an_install_in_the_background_keeps_its_registry_while_another_command_starts(tmp_path: Path) -> None:
+    programs, project = tmp_path / "bin", tmp_path / "project"
+    programs.mkdir()
+    project.mkdir()
+    (programs / "npm").write_text("#!/bin/sh\necho https://nowhere.example/npm/\n")
+    (programs / "npm").chmod(0o755)
+    asked = Asked()
+    made = gate(project, asked, path=f"{programs}{os.pathsep}/usr/bin:/bin")
+    commands = [("npm ci", []), ("curl -s http://localhost:8123", ["nowhere.example", "other.example"])]
+    install, other = heard(made, *commands)
+    assert install == UNKNOWN
+    assert "other.example: nobody can allow it now" in other
+
+
 class Index(BaseHTTPRequestHandler):
     """A Python index that serves its files from another host."""
 
