@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -25,6 +26,8 @@ LONGEST = 16_000
 _NARROWEST = 12
 """Minimal cells of a line's content inside nested blocks."""
 _BULLETS = "•◦▪"
+_NAME = "[a-z][a-z0-9_]*"
+"""A word that is a name in Python between double underscores (`__init__`)."""
 
 
 def lines(block: Block, columns: int, look: Look) -> list[str]:
@@ -146,6 +149,8 @@ class _Writer:
                 return [Run("\n")]
             case "code_inline":
                 return [Run(safe(node.content), _also(sgr, self._sgr("code")))]
+            case "strong" if node.markup == "__" and re.fullmatch(_NAME, said := _text(node)):
+                return [Run(f"__{said}__", sgr)]
             case "strong":
                 return self._inline(node.children, _also(sgr, self._sgr("strong")))
             case "em":
@@ -174,6 +179,10 @@ class _Writer:
     def _address(self, url: str, sgr: str) -> Row:
         target = markdown.target(url) if self._look.links else ""
         return [Run(safe(url), _also(sgr, self._sgr("link")), target)]
+
+
+def _text(node: Node) -> str:
+    return "".join(child.content for child in node.children)
 
 
 def _also(sgr: str, more: str) -> str:

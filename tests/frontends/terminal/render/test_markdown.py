@@ -58,6 +58,12 @@ def test_no_word_of_a_paragraph_is_left_out(words: list[str]) -> None:
     assert text == "a" + "".join(words).replace("&lt;", "<")
 
 
+def test_names_of_python_keep_their_underscores() -> None:
+    assert shown("Rename it in __init__.py; __eq__ stays. __Note__ and __two words__ are **bold**.") == [
+        "Rename it in __init__.py; __eq__ stays. Note and two words are bold."
+    ]
+
+
 def test_tags_are_shown_and_never_obeyed() -> None:
     assert shown("use <Foo> here </kbd>") == ["use <Foo> here </kbd>"]
     assert shown("<details>\nhidden\n</details>") == ["<details>", "hidden", "</details>"]
