@@ -310,6 +310,8 @@ def _looks_only(said: str) -> bool:
 
 
 def _orders_nothing(sentence: str) -> bool:
+    if not re.search(rf"{_NOTHING}\Z", sentence):
+        return False  # the orders of all languages would be compiled
     order = _begins("orders", sentence)
     return order is not None and re.fullmatch(_NOTHING, sentence[order.end() :]) is not None
 
