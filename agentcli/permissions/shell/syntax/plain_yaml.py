@@ -19,7 +19,7 @@ _ANCHOR = re.compile(r"&([\w-]+)(?: +|$)", re.ASCII)
 _ALIAS = re.compile(r"\*([\w-]+)", re.ASCII)
 _BLOCK = re.compile(r"[|>][+-]?")
 _DOUBLE, _SINGLE = re.compile(r'"((?:[^"\\]|\\.)*)"'), re.compile(r"'((?:[^']|'')*)'")
-_PLAIN = re.compile(r"(?![-?:](?: |$))[^\s,\[\]{}#&*!|>'\"%@`][^#]*?(?= #| *$)(?: #.*)?")
+_PLAIN = re.compile(r"(?![-?:](?: |$))[^\s,\[\]{}#&*!|>'\"%@`][^#]*")
 _ITEM = re.compile(
     r"""\s*((?:[A-Za-z_][\w-]*: +)?(?:"(?:[^"\\]|\\.)*"|'[^'\\]*'|[^\s,\[\]{}#&*!|>'"%@`:][^,\[\]{}#'"]*|\*[\w-]+))\s*(?:,|$)""",
     re.ASCII,
@@ -169,7 +169,7 @@ class _Reader:
         return "\n".join(found)
 
     def _inline(self, text: str) -> Node:
-        bare = re.sub(r" +#.*", "", text) if text[0] in "[{\"'*" and "#" in text else text
+        bare = text.partition(" #")[0].rstrip(" ")
         if alias := _ALIAS.fullmatch(bare):
             self._aliases += 1
             known = alias[1] in self._anchors and self._aliases <= _MOST_ALIASES
@@ -182,10 +182,8 @@ class _Reader:
         for quoted in (_DOUBLE, _SINGLE):
             if found := quoted.fullmatch(bare):
                 return found[1]
-        if not _PLAIN.fullmatch(text):
-            _refuse()
-        plain = re.sub(r" +#.*", "", text)
-        return plain if ": " not in plain and not plain.endswith(":") else _refuse()
+        plain = _PLAIN.fullmatch(bare) and ": " not in bare and not bare.endswith(":")
+        return bare if plain else _refuse()
 
 
 def _items(text: str) -> list[str]:
