@@ -30,6 +30,8 @@ CLAUDE_CODE: Renaming = {
     "BashOutput": ("bash_output", {"bash_id": "id"}),
     "KillShell": ("bash_stop", {"shell_id": "id"}),
     "KillBash": ("bash_stop", {"shell_id": "id"}),
+    "TaskOutput": ("bash_output", {"task_id": "id", "block": "", "timeout": ""}),
+    "TaskStop": ("bash_stop", {"task_id": "id"}),
     "Read": ("read", {}),
     "Write": ("write", {}),
     "Edit": ("edit", {}),

@@ -43,6 +43,8 @@ def own(name: str, given: dict[str, Any], todo: tuple[TodoItem, ...] = ()) -> To
         ("update_plan", {"plan": [{"step": "a", "status": "pending"}], "explanation": "e"}, "todo",
          {"todos": [{"step": "a", "status": "pending"}]}),
         ("write_stdin", {"session_id": 1, "chars": "", "yield_time_ms": 5}, "bash_output", {"id": "job-1"}),
+        ("TaskOutput", {"task_id": "job-1", "block": True, "timeout": 30_000}, "bash_output", {"id": "job-1"}),
+        ("TaskStop", {"task_id": "job-1"}, "bash_stop", {"id": "job-1"}),
         ("view_file", {"path": "a.py"}, "read", {"file_path": "a.py"}),
         ("execute_bash", {"cmd": "ls"}, "bash", {"command": "ls"}),
         ("list_dir", {"target_directory": ".", "explanation": "e"}, "list", {"path": "."}),
