@@ -194,23 +194,16 @@ def _grants(
 ) -> Offers:
     """Return the search for the rules of a session that would answer a question of mode auto about a command.
 
-    They are about places, about reading, and about git commands that run hooks.
-
     A rule about every command of the sandbox has the questions of mode auto, so they have the same answers.
     """
 
     @cache
     def grants() -> tuple[str, ...]:
-        from agentcli.permissions.shell.effects.git_hooks import RUNS_HOOK  # only a question needs it
-
         if nature.line is None:
             found = () if nature.changes else tuple(rule for rule in nature.offers() if rule.startswith(_READING))
         elif not (found := nature.line.elsewhere.rules(call.name)):
             read = _with_seeing(nature, nature.line)()
             found = read if all(rule.startswith("read(") for rule in read) else ()
-        if not found and nature.line is not None and nature.line.contained.why.startswith(RUNS_HOOK):
-            by_git = [rule for rule in nature.offers() if rule.startswith(f"{call.name}(git ")]
-            found = tuple(dict.fromkeys((f"{call.name}(git add *)", *by_git))) if by_git else ()
         added = proposed_rules(found)
         seen = (*workspace.shown(), *paths_shown(added.allow, workspace.home))
         then = decide(call, tools, rules + added, mode, replace(workspace, shown=lambda: seen)) if found else None

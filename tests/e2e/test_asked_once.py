@@ -70,7 +70,7 @@ def test_one_answer_allows_all_changes_on_a_machine_but_no_deletion(afar: Progra
     lines = [f"ssh box.example.org '{there}'" for there in ("systemctl restart app", "mv a b && ./start", "rm a")]
     with afar.terminal("-m", script(afar, lines), "--mode", "auto", columns=60) as t:
         t.until("? keys")
-        t.send("go\r", until="3. Always allow here `ssh box.example.org` with any")
+        t.send("go\r", until="4. Always allow here `ssh box.example.org` with any")
         t.send("p", until="$ ssh box.example.org 'rm a'")
         assert "Always allow here" not in "\n".join(t.screen())
         t.send("n", until="do instead")
@@ -99,6 +99,28 @@ def test_a_container_is_asked_about_once_unless_a_command_only_reads(afar: Progr
         t.send("2", until="All done.")
     asked = (afar.base / "docker.log").read_text().splitlines()
     assert asked == ["exec web ls", "exec web touch a", "exec web sh -c ls | wc -l", "exec db touch a"]
+
+
+def test_commits_that_run_a_hook_are_asked_about_once(home: Program) -> None:
+    def git(*words: str) -> str:
+        return subprocess.run(
+            ["git", *words], cwd=home.work, env=home.env, check=True, capture_output=True, text=True
+        ).stdout
+
+    git("init", "-q", "-b", "main")
+    for name, value in (("user.name", "a"), ("user.email", "a@example.org")):
+        git("config", name, value)
+    hook = home.work / ".git/hooks/pre-commit"
+    hook.write_text(f"#!/bin/sh\necho ran >> {home.base}/hook.log\n")
+    hook.chmod(0o755)
+    lines = [f"echo {number} > a.txt && git add -A && git commit -qm {number}" for number in ("second", "third")]
+    lines = [*lines, "git commit -q --allow-empty -m fourth"]
+    with home.terminal("-m", script(home, lines), "--mode", "auto", columns=100) as t:
+        t.until("? keys")
+        t.send("go\r", until="1. Yes, and `git commit …` in this session")
+        t.send("1", until="All done.")
+    assert git("log", "--format=%s").split()[:3] == ["fourth", "third", "second"]
+    assert (home.base / "hook.log").read_text() == "ran\n" * 3
 
 
 def test_a_name_ends_only_the_sessions_own_processes_unasked(afar: Program) -> None:

@@ -19,11 +19,10 @@ from agentcli.core.tool import LinePart
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.shell.effects.containable import Containment
 from agentcli.permissions.shell.effects.elsewhere import PROGRAMS
-from agentcli.permissions.shell.effects.git_repositories import RECORDING, renames_blindly
+from agentcli.permissions.shell.effects.git_repositories import records_files, renames_blindly
 from agentcli.permissions.shell.effects.pushing import why_published
 from agentcli.permissions.shell.effects.taking import line_changes_no_file, line_makes_no_links
 from agentcli.permissions.shell.programs.known_programs import SHELLS, limited_program, word_set
-from agentcli.permissions.shell.programs.option_grammar import fit
 from agentcli.permissions.shell.syntax.parse import (
     Piece,
     below,
@@ -108,17 +107,8 @@ def _git(text: str) -> Sequence[Sequence[str]]:
 
 
 def _takes_content(text: str) -> bool:
-    """Return True if git records or moves a file that an earlier part may have replaced by a link.
-
-    Its input is no such file. Neither is a patch, of which git records only the changes.
-    """
-    for words in _git(text):
-        found = fit(RECORDING.get(words[1], ()), words[2:]) if RECORDING.get(words[1]) else ""
-        if words[1] == "apply" or isinstance(found, str):
-            continue
-        if any(kind == "path" and value != "-" for kind, value in found[1]):
-            return True
-    return False
+    """Return True if git records or moves a file that an earlier part may have replaced by a link."""
+    return any(map(records_files, _git(text)))
 
 
 _STATEFUL = word_set("""

@@ -24,11 +24,15 @@ from agentcli.permissions.rules import (
     kind_of_place,
 )
 from agentcli.permissions.shell.effects.containers import in_container
+from agentcli.permissions.shell.effects.git_hooks import RUNS_HOOK
 from agentcli.permissions.shell.effects.git_repositories import (
     adds_worktree,
     begins_again,
+    git_placed,
     names_itself,
     prunes_worktrees,
+    records_files,
+    records_in_git,
     removes_worktree,
     renames_blindly,
     renames_branch,
@@ -244,7 +248,7 @@ def _action(command: Command, folders: tuple[Path, ...], workspace: Workspace, r
             return Elsewhere(acts=True, takes=True)
         if any(does(command.words, folders, workspace) for does in _ON_NAMES):
             return Elsewhere(acts=True, takes="-C" in command.words or folders != (workspace.cwd,))
-        return _push(command, folders, workspace)
+        return _commit(command, folders, workspace) or _push(command, folders, workspace)
     if name in ("kill", "pkill", "killall"):
         return _ending(command.words, workspace)
     visited = _visit(command, folders, workspace)
@@ -375,6 +379,20 @@ def _forge(command: Command, folders: tuple[Path, ...], workspace: Workspace, re
     told = " ".join(command.words[:3]) if pattern in (REVIEW_THREADS, COMMENTS) else pattern.removesuffix(" *")
     why = f"gh uses the network: {told} is visible to others"
     return Elsewhere(True, why, pushes=(pattern,), takes=takes, changes=(written,) if written else ())
+
+
+def _commit(command: Command, folders: tuple[Path, ...], workspace: Workspace) -> Elsewhere | None:
+    """Return the verdict on a commit that asks only because of a hook; None for any other command."""
+    placed = git_placed(command.words, folders) if workspace.records else None
+    if placed is None or placed[0][1:2] != ("commit",) or len(folders) != 1:
+        return None
+    why = records_in_git(*placed, workspace)
+    if not why.startswith(RUNS_HOOK):
+        return None
+    pattern, takes = "git commit *", records_files(placed[0])
+    if workspace.approves(pattern):
+        return Elsewhere(acts=True, takes=takes)
+    return Elsewhere(True, why, pushes=(pattern,), takes=takes)
 
 
 def _push(command: Command, folders: tuple[Path, ...], workspace: Workspace) -> Elsewhere | None:

