@@ -88,6 +88,8 @@ class PermissionDecided:
     why: str = ""
     host: str = ""
     """The host that the call's command may not reach; empty for a decision on the call itself."""
+    allow: tuple[str, ...] = ()
+    """Rules that would allow a call that is denied because no one can approve it."""
 
 
 @dataclass(frozen=True, slots=True)

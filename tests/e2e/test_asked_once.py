@@ -121,6 +121,10 @@ def test_commits_that_run_a_hook_are_asked_about_once(home: Program) -> None:
         t.send("1", until="All done.")
     assert git("log", "--format=%s").split()[:3] == ["fourth", "third", "second"]
     assert (home.base / "hook.log").read_text() == "ran\n" * 3
+    given = ("-p", "go", "-m", script(home, ["git commit --allow-empty -m 'It commits.'"]), "--mode", "auto")
+    assert [denied["allow"] for denied in home.ask(*given).result["permission_denials"]] == [["bash(git commit *)"]]
+    assert "of the repository; allow it with --allow 'bash(git commit *)')" in home.run(*given).err
+    assert not home.ask(*given, "--allow", "bash(git commit *)").result["permission_denials"]
 
 
 def test_a_name_ends_only_the_sessions_own_processes_unasked(afar: Program) -> None:

@@ -17,6 +17,7 @@ from agentcli.core.dataclass import dataclass, replace
 from agentcli.core.event import Event, PermissionDecided
 from agentcli.core.message import FINDINGS, FOR_MODEL, Status, ToolCall, ToolResult
 from agentcli.core.tool import NO_SANDBOX, CommandSandbox, Tool, ToolOutput, Traits
+from agentcli.permissions.unattended import NOBODY
 
 if TYPE_CHECKING:
     from agentcli.permissions.decide import Decision
@@ -76,7 +77,8 @@ class Call:
         if self.decision is None:
             return None
         made = self.decision
-        return PermissionDecided(self.call.call_id, self.call.name, made.decision, made.rule, made.why)
+        allow = (made.grants() or made.prefixes) if made.decision == "deny" and made.why.endswith(NOBODY) else ()
+        return PermissionDecided(self.call.call_id, self.call.name, made.decision, made.rule, made.why, allow=allow)
 
     @property
     def title_now(self) -> str:

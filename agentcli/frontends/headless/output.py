@@ -196,7 +196,9 @@ def _denied(denial: Denial) -> str:
     by_mode = denial.why.endswith(NOBODY) and denial.rule.startswith("mode ")
     named = _named_part(subject, why) if "command" in denial.input else subject
     plain = named and named.isprintable() and "'" not in named
-    remedy = f"; allow it with --allow '{denial.name}({named})'" if by_mode and plain else ""
+    rules = [f"{denial.name}({named})"] if plain else denial.allow
+    quotable = by_mode and rules and not any("'" in rule for rule in rules)
+    remedy = "; allow it with " + " ".join(f"--allow '{rule}'" for rule in rules) if quotable else ""
     return f"{' '.join(filter(None, (denial.name.capitalize(), subject)))} ({why}{remedy})"
 
 

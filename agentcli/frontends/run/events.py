@@ -184,6 +184,8 @@ class Denial:
     input: Mapping[str, Any]
     rule: str
     why: str
+    allow: tuple[str, ...] = field(default=(), metadata={"optional": True})
+    """Rules with which `--allow` would allow the call in the next run; empty if none is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,12 +244,16 @@ AnyEvent = (
 
 def to_json(event: RunEvent) -> Json:
     """Return the object for an event in `stream-json`."""
-    line: Json = {"type": event.type, "timestamp": event.timestamp}
-    for each in fields(event):
-        value = getattr(event, each.name)
-        if each.name != "timestamp" and (value != each.default or "optional" not in each.metadata):
-            line[each.name] = _plain(value)
-    return line
+    return {"type": event.type, "timestamp": event.timestamp, **_fields(event)}
+
+
+def _fields(value: RunEvent | Denial | ServerStatus | Finding) -> Json:
+    return {
+        each.name: _plain(given)
+        for each in fields(value)
+        if each.name != "timestamp"
+        and ((given := getattr(value, each.name)) != each.default or "optional" not in each.metadata)
+    }
 
 
 def _plain(value: Any) -> Any:
@@ -255,7 +261,7 @@ def _plain(value: Any) -> Any:
         case Usage():
             return usage_to_json(value)
         case Denial() | ServerStatus() | Finding():
-            return {each.name: getattr(value, each.name) for each in fields(value)}
+            return _fields(value)
         case tuple():
             return [_plain(item) for item in value]
         case Mapping():

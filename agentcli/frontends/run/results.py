@@ -139,7 +139,8 @@ class ResultBuilder:
                 self._inputs.pop(call_id, None)
             case PermissionDecided(decision="deny") as denied:
                 given = {"host": denied.host} if denied.host else self._inputs.get(denied.call_id, {})
-                self._denials.append(Denial(denied.call_id, denied.name, given, denied.rule, denied.why))
+                denial = Denial(denied.call_id, denied.name, given, denied.rule, denied.why, denied.allow)
+                self._denials.append(denial)
             case Recorded(record=Record(body=InnerCall(call=call))):
                 # Its decision came before its record.
                 self._denials = [
