@@ -58,7 +58,7 @@ def _found(folder: Path, workspace: Workspace) -> list[Path]:
 def _content(path: Path) -> bytes | None:
     """Return the content of a regular file; None if it is too large or can't be read."""
     try:
-        return path.read_bytes() if path.is_file() and path.stat().st_size <= _LARGEST else None
+        return path.read_bytes() if probe.is_file(path) and path.stat().st_size <= _LARGEST else None
     except OSError:
         return None
 
