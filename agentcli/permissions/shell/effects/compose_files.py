@@ -10,14 +10,25 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from agentcli.permissions.paths import Workspace, below, judge_path, resolved
 from agentcli.permissions.shell.programs.known_programs import word_set
-from agentcli.permissions.shell.syntax.plain_yaml import Node, read_yaml
 from agentcli.system import probe
+
+if TYPE_CHECKING:
+    import yaml
 
 _NAMES = tuple(f"{stem}.{ending}" for stem in ("compose", "docker-compose") for ending in ("yaml", "yml"))
 _OVERRIDES = tuple(name.replace(".", ".override.") for name in _NAMES)
+Node: TypeAlias = "str | list[Node] | tuple[tuple[str, Node], ...]"
+"""A text, a list, or the pairs of a mapping. A key that occurs twice is in it each time."""
+_KINDS = word_set("str int float bool null timestamp value merge seq map")
+"""The tags that a plain text of YAML has."""
+_ODD = re.compile(r"[^\x20-\x7e\n\xa0-\u2027\u202a-\ufefe\uff00-\uffef\U00010000-\U0010ffff]|(?m:^%)")
+"""Characters that a program may take for the end of a line, or for nothing; also tabs, and directives."""
+_DEEPEST, _MOST_NODES, _MOST_BRACKETS = 20, 10_000, 500
+"""Largest depth of a text that is read, its maximum nodes, and its maximum opening brackets, which may be nested."""
 _LARGEST = 64_000
 """Maximum bytes of a file that is read."""
 _STEERING = re.compile(
@@ -67,13 +78,65 @@ def _why_of(path: Path, top: Path, workspace: Workspace) -> str:
     free = judge_path(str(path), workspace, write=False).verdict == "free"
     data = _content(path) if free else None
     try:
-        found = read_yaml(data.decode()) if data is not None else None
+        found = _read(data.decode()) if data is not None else None
     except UnicodeDecodeError:
         found = None
     if not isinstance(found, tuple):
         return f"{path.name} is not plain"
     key = next(_others(found, _top_level(top, workspace)), "")
     return f"`{key}` in {path.name} may give more than folders of the workspace" if key else ""
+
+
+def _read(text: str) -> Node | None:
+    """Return what a text of YAML contains; None if programs may read another structure in it.
+
+    Tabs, tags, directives, and characters that some take for the end of a line may have that effect.
+    """
+    import yaml  # 20 ms, only for such a command
+
+    if _ODD.search(text.replace("\r\n", "\n")) or text.count("[") + text.count("{") > _MOST_BRACKETS:
+        return None
+    try:
+        found = yaml.compose(text, yaml.SafeLoader)
+        return () if found is None else _node(found, [_MOST_NODES])
+    except (yaml.YAMLError, _NotPlain, RecursionError):
+        return None
+
+
+class _NotPlain(Exception):
+    """A text has more than plain YAML, or too much of it."""
+
+
+def _node(node: yaml.Node, left: list[int], depth: int = 0) -> Node:
+    """Return the content of a node, with its scalars as they are written.
+
+    A mapping has the pairs that are merged into it, too. `left` holds the number of nodes that may still follow: aliases repeat them.
+    """
+    import yaml
+
+    left[0] -= 1
+    kind = node.tag.removeprefix("tag:yaml.org,2002:")
+    if left[0] < 0 or depth > _DEEPEST or kind not in _KINDS:
+        raise _NotPlain
+    if isinstance(node, yaml.ScalarNode):
+        return "" if kind == "null" else str(node.value)
+    if isinstance(node, yaml.SequenceNode):
+        return [_node(item, left, depth + 1) for item in node.value]
+    pairs = list[tuple[str, Node]]()
+    for key, value in node.value:
+        name, given = _node(key, left, depth + 1), _node(value, left, depth + 1)
+        if not isinstance(name, str):
+            raise _NotPlain
+        if key.tag.endswith(":merge"):
+            merged = given if isinstance(given, list) else [given]
+            pairs += [pair for each in merged for pair in (each if isinstance(each, tuple) else _not_plain())]
+        else:
+            pairs.append((name, given))
+    return tuple(pairs)
+
+
+def _not_plain() -> NoReturn:
+    raise _NotPlain
 
 
 _Check = Callable[[Node], Iterator[str]]
