@@ -256,6 +256,17 @@ def test_codex_commands_and_patches_become_our_tools():
     assert of(session, Todo) == [Todo((TodoItem("Mend", "in_progress"), TodoItem("Test")))]
 
 
+def test_a_codex_output_that_begins_with_its_command_has_an_exit_code_too(tmp_path: Path):
+    text = (SAMPLES / "codex-0.169.0.jsonl").read_text()
+    file = tmp_path / "rollout.jsonl"
+    file.write_text(
+        text.replace('"output": "Chunk ID: ', r'"output": "Command: /bin/zsh -lc \"cat a\nls\"\nChunk ID: ')
+    )
+    before, after = (of(read(path), ToolResult) for path in (SAMPLES / "codex-0.169.0.jsonl", file))
+    assert file.read_text() != text
+    assert [(one.output, one.metadata) for one in after] == [(one.output, one.metadata) for one in before]
+
+
 def test_an_early_codex_session_is_read_too():
     session = read(SAMPLES / "codex-early.jsonl")
     assert prompts(session) == ["Say hello"]

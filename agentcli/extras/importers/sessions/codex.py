@@ -34,7 +34,7 @@ _UNSUPPORTED = "unsupported call: "
 _INSTRUCTIONS = "# AGENTS.md instructions"
 _EXIT = re.compile(r"^(?:Exit code: |Process exited with code )(-?\d+)", re.MULTILINE)
 _HEAD = re.compile(
-    r"\A(?:(?:Exit code|Wall time|Total output lines|Chunk ID|Process exited|Original token count)[^\n]*\n)+Output:\n"
+    r"\A(?:Command: (?s:.*?)\n(?=Chunk ID: ))?(?:(?:Exit code|Wall time|Total output lines|Chunk ID|Process exited|Original token count)[^\n]*\n)+Output:\n"
 )
 _PICTURE = re.compile(r"data:(image/[\w.+-]+);base64,(.*)", re.DOTALL)
 
