@@ -27,7 +27,7 @@ _KINDS = word_set("str int float bool null timestamp value merge seq map")
 """The tags that a plain text of YAML has."""
 _ODD = re.compile(r"[^\x20-\x7e\n\xa0-\u2027\u202a-\ufefe\uff00-\uffef\U00010000-\U0010ffff]|(?m:^%)")
 """Characters that a program may take for the end of a line, or for nothing; also tabs, and directives."""
-_DEEPEST, _MOST_NODES, _MOST_BRACKETS = 20, 10_000, 500
+_DEEPEST, _MOST_NODES, _MOST_BRACKETS = 20, 4_000, 500
 """Largest depth of a text that is read, its maximum nodes, and its maximum opening brackets, which may be nested."""
 _LARGEST = 64_000
 """Maximum bytes of a file that is read."""
@@ -95,6 +95,8 @@ def _read(text: str) -> Node | None:
     import yaml  # 20 ms, only for such a command
 
     if _ODD.search(text.replace("\r\n", "\n")) or text.count("[") + text.count("{") > _MOST_BRACKETS:
+        return None
+    if text.count(",") + text.count("\n") > _MOST_NODES:
         return None
     try:
         found = yaml.compose(text, yaml.SafeLoader)
