@@ -20,7 +20,8 @@ entered = []
 
 def see(frame, event, _):
     code = frame.f_code
-    if event in ("call", "return") and code.co_filename.startswith(PACKAGE):
+    by_clock = isinstance(threading.current_thread(), threading.Timer)  # it may fire in any act, or in none
+    if event in ("call", "return") and code.co_filename.startswith(PACKAGE) and not by_clock:
         entered.append((event, code.co_filename, code.co_qualname))
 
 from agentcli.__main__ import main
