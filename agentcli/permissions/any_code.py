@@ -354,13 +354,7 @@ class Judge:
             found = [reading for command, reading in each if command.words == words]
             if found:
                 return any(not reading.why or self._scratch(reading) for reading in found)
-        if (
-            words[0] in _QUIET
-            or words[:2] == ("read", "-r")
-            or ends_jobs(words)
-            or _only_prints(words)
-            or _only_stops(words)
-        ):
+        if words[0] in _QUIET or words[:2] == ("read", "-r") or _only_prints(words) or _only_stops(words):
             return True
         if words[0] == "xargs" or not all(map(self._is_plain, words)) or not self._is_inert(run):
             return False
@@ -430,6 +424,7 @@ class Judge:
 _ON_FILES = word_set("sed touch chmod rm")
 """Commands that change only the files that they are given."""
 _MOST_REMOVED = 200
+"""Maximum files that a rule about removals covers in one command."""
 
 
 def _given_files(words: tuple[str, ...], files: Sequence[str]) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from agentcli.core.message import ToolCall
 from agentcli.core.record import Mode
 from agentcli.permissions.decide import Decision, decide
@@ -20,6 +22,12 @@ def explain(call: ToolCall, rules: Rules, mode: Mode, workspace: Workspace) -> D
 def explain_command(command: str, workspace: Workspace, mode: Mode, rules: Rules = NO_RULES) -> Decision:
     """What is decided about a command."""
     return explain(ToolCall("c", "bash", {"command": command}), rules, mode, workspace)
+
+
+def with_whole(command: str, workspace: Workspace, patterns: Sequence[str] = ()) -> Decision:
+    """What would be decided about this command, in mode ask, if a person took the offers of these whole programs."""
+    rules = proposed_rules([f"bash({pattern})" for pattern in patterns], whole=True)
+    return explain_command(command, workspace, "ask", rules)
 
 
 def with_rule(rule: str, call: ToolCall, workspace: Workspace) -> Decision:

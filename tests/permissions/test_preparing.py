@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.permissions.decide import Decision
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import parse_rules, proposed_rules
 from agentcli.permissions.shell.effects.whole_programs import meaning
 from tests.permissions.corpus import make_workspace
-from tests.permissions.deciding import explain_command
+from tests.permissions.deciding import explain_command, with_whole
 from tests.tables import each_row
 
 EVAL = 'eval "$(mise activate bash)"'
@@ -30,11 +29,6 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     (made.cwd / "scripts").mkdir()
     (made.home / "inward").symlink_to(made.cwd)
     return made
-
-
-def asked(command: str, workspace: Workspace, patterns: Sequence[str] = ()) -> Decision:
-    rules = proposed_rules([f"bash({pattern})" for pattern in patterns], whole=True)
-    return explain_command(command, workspace, "ask", rules)
 
 
 @each_row(
@@ -54,15 +48,15 @@ def asked(command: str, workspace: Workspace, patterns: Sequence[str] = ()) -> D
 def test_the_exact_statement_is_offered_with_the_rules_of_the_rest(
     workspace: Workspace, command: str, patterns: Sequence[str]
 ) -> None:
-    assert asked(command, workspace).programs() == tuple(f"bash({pattern})" for pattern in patterns)
-    assert asked(command, workspace, patterns).decision == "allow"
+    assert with_whole(command, workspace).programs() == tuple(f"bash({pattern})" for pattern in patterns)
+    assert with_whole(command, workspace, patterns).decision == "allow"
     for less in range(len(patterns)):
-        assert asked(command, workspace, [*patterns[:less], *patterns[less + 1 :]]).decision == "ask"
+        assert with_whole(command, workspace, [*patterns[:less], *patterns[less + 1 :]]).decision == "ask"
 
 
 def test_it_lasts_for_every_rest_that_has_rules_or_only_reads(workspace: Workspace) -> None:
     for rest in ("ls src", "frob x", "cd src && frob y | head -2", "git log --oneline | head -3"):
-        assert asked(f"{EVAL} && {rest}", workspace, [EVAL, "frob *"]).decision == "allow", rest
+        assert with_whole(f"{EVAL} && {rest}", workspace, [EVAL, "frob *"]).decision == "allow", rest
 
 
 @each_row(
@@ -116,13 +110,13 @@ def test_it_lasts_for_every_rest_that_has_rules_or_only_reads(workspace: Workspa
     ],
 )
 def test_no_other_statement_and_no_other_rest_is_covered(workspace: Workspace, command: str) -> None:
-    assert asked(command, workspace, RULES).decision == "ask"
+    assert with_whole(command, workspace, RULES).decision == "ask"
 
 
 def test_a_sandbox_contains_such_lines_without_these_rules(workspace: Workspace) -> None:
     boxed = replace(workspace, sandboxed=True)
-    assert not any("eval" in rule for rule in asked(f"{EVAL} && frob a", boxed).programs())
-    assert asked(f"{EVAL} && frob a", boxed, [EVAL]).decision == "ask"
+    assert not any("eval" in rule for rule in with_whole(f"{EVAL} && frob a", boxed).programs())
+    assert with_whole(f"{EVAL} && frob a", boxed, [EVAL]).decision == "ask"
 
 
 def test_deny_and_ask_rules_win(workspace: Workspace) -> None:

@@ -61,8 +61,8 @@ async def _judged(
         if judged.tool is not None and (left or printed.ended):
             on_way[at] = replace(judged, result=None)
             break
-        if judged.event is not None:
-            await emit(judged.event)
+        if (decided := judged.event) is not None:
+            await emit(decided)
         if judged.result is not None:
             await emit(stages.record(judged))
         else:

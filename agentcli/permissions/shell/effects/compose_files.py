@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from agentcli.permissions.paths import Workspace, below, judge_path, resolved
 from agentcli.permissions.shell.programs.known_programs import word_set
@@ -94,9 +94,8 @@ def _read(text: str) -> Node | None:
     """
     import yaml  # 20 ms, only for such a command
 
-    if _ODD.search(text.replace("\r\n", "\n")) or text.count("[") + text.count("{") > _MOST_BRACKETS:
-        return None
-    if text.count(",") + text.count("\n") > _MOST_NODES:
+    nested, following = text.count("[") + text.count("{"), text.count(",") + text.count("\n")
+    if _ODD.search(text.replace("\r\n", "\n")) or nested > _MOST_BRACKETS or following > _MOST_NODES:
         return None
     try:
         found = yaml.compose(text, yaml.SafeLoader)
@@ -130,15 +129,13 @@ def _node(node: yaml.Node, left: list[int], depth: int = 0) -> Node:
         if not isinstance(name, str):
             raise _NotPlain
         if key.tag.endswith(":merge"):
-            merged = given if isinstance(given, list) else [given]
-            pairs += [pair for each in merged for pair in (each if isinstance(each, tuple) else _not_plain())]
+            for merged in given if isinstance(given, list) else [given]:
+                if not isinstance(merged, tuple):
+                    raise _NotPlain
+                pairs += merged
         else:
             pairs.append((name, given))
     return tuple(pairs)
-
-
-def _not_plain() -> NoReturn:
-    raise _NotPlain
 
 
 _Check = Callable[[Node], Iterator[str]]

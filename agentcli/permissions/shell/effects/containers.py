@@ -107,7 +107,7 @@ def _of_project(arguments: Sequence[str], folders: Sequence[Path], workspace: Wo
 
 
 def _made(arguments: Sequence[str], folders: Sequence[Path], workspace: Workspace) -> Visit | None:
-    """Return the visit of a command that builds, starts, stops or removes containers, or shows those of a project.
+    """Return the visit of a command that builds, starts, stops, removes or shows containers.
 
     They must get nothing of this machine but folders of the workspace. Return None for any other command.
     """

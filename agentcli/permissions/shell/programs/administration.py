@@ -222,7 +222,7 @@ _JOB = re.compile(r"%(?:\d+|[%+-])?")
 
 
 def ends_only_listed(text: str) -> bool:
-    """Return True if each `kill` of a line ends processes by number, its own, or those that a list finds."""
+    """Return True if a line ends only processes by number, its own processes, and those that a list finds."""
     rest = _KILLED.sub("", listed_first(text))
     own = {name for name in _OWN.findall(rest) if len(re.findall(rf"\b{name}\b[=+\[]|(?<![$\w{{]){name}\b", rest)) == 1}
     for name in ("!", *own):

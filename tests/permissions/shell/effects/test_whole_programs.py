@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from agentcli.core.message import ToolCall
-from agentcli.permissions.decide import Decision
 from agentcli.permissions.paths import Workspace
 from agentcli.permissions.rules import Rules, parse_rules, proposed_rules
 from agentcli.permissions.shell.effects.whole_programs import OF_FILES, meaning
 from tests.permissions.corpus import make_workspace
-from tests.permissions.deciding import explain, explain_command
+from tests.permissions.deciding import explain, explain_command, with_whole
 from tests.tables import each_row
 
 EVERY = (
@@ -59,11 +58,6 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     (made.cwd / "scripts/out.sh").symlink_to("/etc/hosts")
     (made.cwd / "config/.env").write_text("A=1\n")
     return made
-
-
-def asked(command: str, workspace: Workspace, patterns: Sequence[str] = ()) -> Decision:
-    rules = proposed_rules([f"bash({pattern})" for pattern in patterns], whole=True)
-    return explain_command(command, workspace, "ask", rules)
 
 
 @each_row(
@@ -147,8 +141,8 @@ def asked(command: str, workspace: Workspace, patterns: Sequence[str] = ()) -> D
 def test_a_whole_program_is_offered_without_a_sandbox_and_covers_its_line(
     workspace: Workspace, command: str, patterns: Sequence[str]
 ) -> None:
-    assert asked(command, workspace).programs() == tuple(f"bash({pattern})" for pattern in patterns)
-    assert asked(command, workspace, patterns).decision == "allow"
+    assert with_whole(command, workspace).programs() == tuple(f"bash({pattern})" for pattern in patterns)
+    assert with_whole(command, workspace, patterns).decision == "allow"
 
 
 @each_row(
@@ -174,13 +168,13 @@ def test_with_a_sandbox_only_programs_that_it_never_contains_are_offered(
     workspace: Workspace, command: str, patterns: Sequence[str]
 ) -> None:
     boxed = replace(workspace, sandboxed=True, records=True)
-    assert asked(command, boxed).programs() == tuple(f"bash({pattern})" for pattern in patterns)
+    assert with_whole(command, boxed).programs() == tuple(f"bash({pattern})" for pattern in patterns)
     if patterns and "frob" not in command:
-        assert asked(command, boxed, patterns).decision == "allow"
+        assert with_whole(command, boxed, patterns).decision == "allow"
     call = ToolCall("c", "bash", {"command": command})
     assert not any(rule.startswith("bash(") for rule in explain(call, Rules(), "auto", boxed).programs())
-    assert asked("ls src | head -3", boxed, patterns).rule == "read-only", "what only reads stays in the sandbox"
-    assert asked("mkdir src/b", boxed, patterns).decision == "ask"
+    assert with_whole("ls src | head -3", boxed, patterns).rule == "read-only", "what only reads stays in the sandbox"
+    assert with_whole("mkdir src/b", boxed, patterns).decision == "ask"
 
 
 def test_lines_whose_commands_have_rules_of_different_kinds_run(workspace: Workspace) -> None:
@@ -193,7 +187,7 @@ def test_lines_whose_commands_have_rules_of_different_kinds_run(workspace: Works
     assert explain_command(line.replace("org/a", "org/$KEY"), kept, "ask", rules).decision == "ask"
     for other in (line.replace(".org", ".net"), line.replace("next", "--force"), line.replace("log.txt", "../x")):
         assert explain_command(other, workspace, "ask", rules).decision == "ask", other
-    offered = asked("curl -s https://example.org/a | python3 -c 'print(1)'", workspace).programs()
+    offered = with_whole("curl -s https://example.org/a | python3 -c 'print(1)'", workspace).programs()
     assert offered == ("network(example.org)", "bash(python3 *)")
 
 
@@ -226,7 +220,7 @@ def test_lines_whose_commands_have_rules_of_different_kinds_run(workspace: Works
     ],
 )
 def test_rules_about_files_cover_no_program_and_no_file_elsewhere(workspace: Workspace, command: str) -> None:
-    assert asked(command, workspace, FILES).decision == "ask"
+    assert with_whole(command, workspace, FILES).decision == "ask"
 
 
 MOVING = ("mv linked x", "cp -r linked x", "cp -aT linked x", "ln -s linked x", "mkdir x; mv linked/* x", "mv linke? x")
@@ -254,8 +248,8 @@ def test_what_a_line_moves_with_its_links_and_protected_files_is_used_by_no_rule
     code = proposed_rules(["bash(python3 *)"], whole=True)
     chosen = proposed_rules(["bash(mv *)", "bash(cp *)", "bash(sed -i *)", "bash(touch *)", "bash(mkdir *)"])
     for line in (*moved, *others):
-        assert asked(line, workspace, FILES).decision == "ask", line
-        assert not asked(line, workspace).programs(), line
+        assert with_whole(line, workspace, FILES).decision == "ask", line
+        assert not with_whole(line, workspace).programs(), line
         for rules in (code, chosen):
             assert explain_command(line, workspace, "ask", rules).decision == "ask", line
     for line in (
@@ -265,7 +259,7 @@ def test_what_a_line_moves_with_its_links_and_protected_files_is_used_by_no_rule
         "cp -r src x && touch x/pkg/c.py",
         "ln -sf README.md x && cat x",
     ):
-        assert asked(line, workspace, FILES).decision == "allow", line
+        assert with_whole(line, workspace, FILES).decision == "allow", line
 
 
 @each_row(
@@ -650,7 +644,7 @@ def test_what_a_line_moves_with_its_links_and_protected_files_is_used_by_no_rule
     ],
 )
 def test_what_others_would_lose_asks_under_every_rule_about_a_program(workspace: Workspace, command: str) -> None:
-    assert asked(command, workspace, EVERY).decision == "ask"
+    assert with_whole(command, workspace, EVERY).decision == "ask"
 
 
 @each_row(
@@ -667,7 +661,7 @@ def test_what_others_would_lose_asks_under_every_rule_about_a_program(workspace:
     ],
 )
 def test_no_rule_about_a_program_is_offered_for_what_asks_each_time(workspace: Workspace, command: str) -> None:
-    assert asked(command, workspace).programs() == ()
+    assert with_whole(command, workspace).programs() == ()
 
 
 @each_row(
@@ -686,22 +680,22 @@ def test_no_rule_about_a_program_is_offered_for_what_asks_each_time(workspace: W
 def test_it_covers_the_same_program_by_other_names_and_in_other_places(
     workspace: Workspace, command: str, pattern: str
 ) -> None:
-    assert asked(command, workspace).decision == "ask"
-    assert asked(command, workspace, [pattern]).decision == "allow"
+    assert with_whole(command, workspace).decision == "ask"
+    assert with_whole(command, workspace, [pattern]).decision == "allow"
 
 
 @each_row(
     "command", ["node x.js", "./python x.py", "pip install x", "python x.py > .env", "sed -i s/a/b/ .env", "rm x.sh"]
 )
 def test_a_rule_about_an_interpreter_covers_no_other_program(workspace: Workspace, command: str) -> None:
-    assert asked(command, workspace, ["python3 *"]).decision == "ask"
+    assert with_whole(command, workspace, ["python3 *"]).decision == "ask"
 
 
 @each_row(
     "command", ["npm publish", "npm token create", "pnpm test", "bunx x", "node x.js", "sudo npm test", "./npm x"]
 )
 def test_a_rule_about_a_runner_of_packages_covers_no_other_manager(workspace: Workspace, command: str) -> None:
-    assert asked(command, workspace, ["npx *"]).decision == "ask"
+    assert with_whole(command, workspace, ["npx *"]).decision == "ask"
 
 
 AGENTS = "~/.codex/plugins"
@@ -730,23 +724,25 @@ AGENTS = "~/.codex/plugins"
 def test_an_interpreter_only_reads_its_script_in_a_protected_folder_outside(
     workspace: Workspace, command: str, decision: str
 ) -> None:
-    assert asked(command, workspace, [*EVERY, "perl *", "sqlite3 *", "vim *"]).decision == decision
+    assert with_whole(command, workspace, [*EVERY, "perl *", "sqlite3 *", "vim *"]).decision == decision
 
 
 def test_a_line_with_such_a_command_offers_the_rules_for_its_others(workspace: Workspace) -> None:
-    assert asked("frob a && git push --force", workspace).programs() == ("bash(frob *)",)
+    assert with_whole("frob a && git push --force", workspace).programs() == ("bash(frob *)",)
 
 
 def test_temporary_files_are_written_under_any_code(workspace: Workspace) -> None:
-    assert asked("frob a > /var/tmp/x.txt; cat README.md > /var/tmp/y.txt", workspace, ["frob *"]).decision == "allow"
+    assert (
+        with_whole("frob a > /var/tmp/x.txt; cat README.md > /var/tmp/y.txt", workspace, ["frob *"]).decision == "allow"
+    )
     for line in (
         "frob -o /var/tmp/x.test && rm -f /var/tmp/x.test",
         "O=$(mktemp -p /var/tmp); frob > $O; rm $O",
         "ls /var/tmp | head -3; frob",
         "find /var/tmp -maxdepth 1 -name 'frob-*'; frob",
     ):
-        assert asked(line, workspace, ["frob *"]).decision == "allow", line
-        assert asked(line, workspace, ["git *"]).decision == "ask", line
+        assert with_whole(line, workspace, ["frob *"]).decision == "allow", line
+        assert with_whole(line, workspace, ["git *"]).decision == "ask", line
     for line in (
         "rm /var/tmp/*",
         "rm -r /var/tmp/x",
@@ -763,9 +759,11 @@ def test_temporary_files_are_written_under_any_code(workspace: Workspace) -> Non
         "find /var -name x; frob",
         "find /var/tmp -name x -delete; frob",
     ):
-        assert asked(line, workspace, ["frob *"]).decision == "ask", line
-    assert asked("cd /var/tmp && frob x.js | tail -3 && ls", workspace, ["frob *"]).decision == "allow"
-    assert asked("gh pr list > /var/tmp/x.txt; cat README.md > /var/tmp/y.txt", workspace, ["gh *"]).decision == "ask"
+        assert with_whole(line, workspace, ["frob *"]).decision == "ask", line
+    assert with_whole("cd /var/tmp && frob x.js | tail -3 && ls", workspace, ["frob *"]).decision == "allow"
+    assert (
+        with_whole("gh pr list > /var/tmp/x.txt; cat README.md > /var/tmp/y.txt", workspace, ["gh *"]).decision == "ask"
+    )
 
 
 def test_deny_and_ask_rules_win_over_a_whole_program(workspace: Workspace) -> None:
@@ -816,7 +814,7 @@ def test_what_the_rules_allow_is_said_by_kind() -> None:
     ],
 )
 def test_what_find_only_reads_needs_no_rule_of_its_own(workspace: Workspace, command: str, decision: str) -> None:
-    assert asked(command, workspace, ["jest *"]).decision == decision
+    assert with_whole(command, workspace, ["jest *"]).decision == decision
 
 
 FOUND = ("python3 *", "rm *", *FILES)
@@ -852,8 +850,8 @@ def listing(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 def test_rules_last_for_the_files_that_find_and_xargs_pass_on(
     listing: Workspace, command: str, patterns: Sequence[str]
 ) -> None:
-    assert asked(command, listing).programs() == tuple(f"bash({pattern})" for pattern in patterns)
-    assert asked(command, listing, patterns).decision == "allow"
+    assert with_whole(command, listing).programs() == tuple(f"bash({pattern})" for pattern in patterns)
+    assert with_whole(command, listing, patterns).decision == "allow"
 
 
 @each_row(
@@ -910,4 +908,4 @@ def test_rules_last_for_the_files_that_find_and_xargs_pass_on(
     ],
 )
 def test_no_rule_covers_files_that_may_not_be_changed_or_are_not_known(listing: Workspace, command: str) -> None:
-    assert asked(command, listing, FOUND).decision == "ask"
+    assert with_whole(command, listing, FOUND).decision == "ask"
