@@ -394,9 +394,12 @@ def names_protected(text: str, *, write: bool) -> str:
     return next((part for part in text.split("/") if _protected_name(part, write)), "")
 
 
-def could_name_protected(text: str) -> str:
-    """Return the component with wildcards that could match a protected name, or an empty string."""
-    for part in text.split("/"):
+def could_name_protected(text: str, *, spread: bool = False) -> str:
+    """Return the component with wildcards that could match a protected name, or an empty string.
+
+    `spread` is true if the shell's braces are expanded: any that are left stand for themselves.
+    """
+    for part in text.replace("{", "x" if spread else "{").split("/"):
         plain = canonical(part)
         if any(sign in plain for sign in "*?[{") and plain.startswith((".", "[", "{")) and _glob_hits(plain):
             return part

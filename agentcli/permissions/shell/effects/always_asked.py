@@ -246,7 +246,10 @@ def _could_stand_for_protected(text: str) -> bool:
     words = spread((text,))
     if any(BELOW in word for word in words):
         return True
-    return any(could_name_protected(word) or (len(words) > 1 and names_protected(word, write=True)) for word in words)
+    return any(
+        could_name_protected(word, spread=True) or (len(words) > 1 and names_protected(word, write=True))
+        for word in words
+    )
 
 
 def _quoted_in(name: str, word: str) -> Iterator[str]:

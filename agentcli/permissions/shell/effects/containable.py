@@ -579,7 +579,7 @@ def _word_problem(
         if len(form) >= _LONGEST_PATH:
             continue
         values = spread((form,))
-        hits = (names_protected(value, write=False) or could_name_protected(value) for value in values)
+        hits = (names_protected(value, write=False) or could_name_protected(value, spread=True) for value in values)
         if not named and (hit := next(filter(None, hits), "") or ("" if BELOW not in "".join(values) else form)):
             return f"{hit} is protected"
         for meant in _named_by(form, folders) if follows else (form,):

@@ -157,6 +157,8 @@ def is_key(path: str, home: PurePath) -> bool:
 _LABEL = r"[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?"
 _HOST_NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 _METADATA = ("metadata", "instance-data", "localhost", "ip6-localhost", "ip6-loopback", "localdomain")
+_METADATA_SHARED = "100.100.100.200"
+"""Metadata service of Alibaba Cloud, in the addresses that carriers share."""
 
 
 def machine(name: str) -> str:
@@ -181,13 +183,16 @@ def machine(name: str) -> str:
 
 
 def private_address(host: str) -> str:
-    """Return an IPv4 address of a private network as it is; empty for any other text, and for this machine."""
+    """Return an IPv4 address of a private network, or of one that a carrier or a VPN shares, as it is.
+
+    Return an empty text for any other one, for this machine, and for metadata services.
+    """
     try:
         address = ipaddress.IPv4Address(host)
     except ValueError:
         return ""
-    networks = map(ipaddress.IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
-    return host if any(address in network for network in networks) else ""
+    networks = map(ipaddress.IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10"))
+    return host if host != _METADATA_SHARED and any(address in network for network in networks) else ""
 
 
 def _probe(words: Sequence[str]) -> Visit | None:

@@ -125,7 +125,7 @@ GIT_READERS: dict[str, tuple[Shape, ...]] = {
     "symbolic-ref": (Shape("-q --short --quiet", "rev"),),
     "grep": (Shape(_GIT_GREP, "text rev*"), Shape(_GIT_GREP + " -e:text --and --or --not", "rev*", needs="-e")),
     "worktree": (Shape("-v --porcelain", "=list"),),
-    "submodule": (Shape("-q --quiet --cached", "=status"),),
+    "submodule": (Shape("-q --quiet --cached", "=status path*"),),
     "clean": (Shape("-ndfxXq -e:text --dry-run --force --quiet --exclude=text", "path*", needs="-n --dry-run"),),
     "count-objects": (Shape("-vH --verbose --human-readable"),),
     "check-ignore": (Shape("-qvn --quiet --verbose --non-matching --no-index", "entry entry*"),),

@@ -441,6 +441,8 @@ def _ansi(body: str) -> str:
 
 
 _SCRIPTED = frozenset(" \t\n;|&$`(<>")
+_IN_PARENTHESES = re.compile(r"[\w./@\[\]-]*[\w./\]-](?:\([\w.-]+\)[\w./\[\]-]*)+")
+"""A path such as `app/(auth)/page.tsx`: no script of `sh` or `bash`."""
 _TESTS = ("[", "[[")
 """Commands whose name looks like a wildcard."""
 
@@ -665,8 +667,11 @@ def starts_interpreter(part: Part) -> bool:
 def _look_inside(part: Part, parts: list[Part], depth: int, completions: bool) -> bool:
     whole = True
     program = len(part.words) if completions else _own_language(part.texts)
+    shells = any(os.path.basename(text) in SHELLS for text in part.texts)
     for word in part.words[1:program]:
         if word.text in (UNKNOWN, ";") or _SCRIPTED.isdisjoint(word.text):
+            continue
+        if not shells and _IN_PARENTHESES.fullmatch(word.text):
             continue
         if depth == 0:
             return False
