@@ -17,7 +17,7 @@ from agentcli.core.tool import LinePart, Traits
 from agentcli.permissions.denied.files import NOTHING, Hidden
 from agentcli.permissions.facts import ONLY_READS, CallFacts, Offers, by_file, facts_of
 from agentcli.permissions.paths import EXPOSED_NOTHING, Exposed, Workspace
-from agentcli.permissions.rules import EVERY_SANDBOXED, Rules, paths_shown, proposed_rules
+from agentcli.permissions.rules import EVERY_SANDBOXED, Rules, paths_opened, paths_shown, proposed_rules
 
 if TYPE_CHECKING:
     from agentcli.permissions.shell.command_line import CommandLine
@@ -88,7 +88,7 @@ class Decision:
 
         Return nothing if the first answer allows the call once.
         """
-        if mode != "auto":
+        if mode != "auto" or self.rule == "protected path":
             return (), ()
         folders = self.widen()
         return (folders, ()) if folders else ((), self.grants())
@@ -121,8 +121,8 @@ def decide(call: ToolCall, tools: Mapping[str, Traits], rules: Rules, mode: Mode
         machine=nature.line.machine if nature.line is not None and decision.rule == "read-only" else "",
         instead=instead, left_out=nature.left_out, explains=nature.line.explained if nature.line else tuple,
         widen=_widen(call, nature, tools, rules, mode, workspace) if only_mode_asks(decision) else tuple,
-        grants=_grants(call, nature, tools, rules, mode, workspace)
-        if elsewhere else tuple,
+        grants=_opening(call, nature, tools, rules, mode, workspace) if decision.rule == "protected path"
+        else _grants(call, nature, tools, rules, mode, workspace) if elsewhere else tuple,
         programs=_whole(call, nature, tools, rules, mode, workspace)
         if only_mode_asks(decision) and workspace.sandboxed else decision.programs,
         boxes=_boxes(call, nature, tools, rules, mode, workspace)
@@ -210,6 +210,27 @@ def _grants(
         return found if then is not None and then.decision == "allow" else ()
 
     return grants
+
+
+def _opening(
+    call: ToolCall, nature: CallFacts, tools: Mapping[str, Traits], rules: Rules, mode: Mode, workspace: Workspace
+) -> Offers:
+    """Return the search for the rules about reading protected files with which the call would run unasked."""
+
+    @cache
+    def opening() -> tuple[str, ...]:
+        from agentcli.permissions.offers import offered_to_open
+
+        read = nature.line or (nature.path if not nature.changes else None)
+        found = offered_to_open(read, workspace) if read is not None else ()
+        wider = rules + proposed_rules(found)
+        opened, seen = paths_opened(wider.allow, workspace), paths_shown(wider.allow, workspace.home)
+        if not found or len(opened) <= len(workspace.opened()):
+            return ()
+        place = replace(workspace, opened=lambda: opened, shown=lambda: (*workspace.shown(), *seen))
+        return found if decide(call, tools, wider, mode, place).decision == "allow" else ()
+
+    return opening
 
 
 def _whole(

@@ -16,10 +16,11 @@ from pathlib import Path
 from agentcli.permissions.allowing import allowing_rule, away, uncovered
 from agentcli.permissions.any_code import Judge, offered_code
 from agentcli.permissions.exposed import homes_of, may_join, wide_scope
-from agentcli.permissions.paths import Workspace, resolved
+from agentcli.permissions.paths import Workspace, judge_path, resolved
 from agentcli.permissions.preparing import prepared
-from agentcli.permissions.rules import SANDBOX, Rule, parse_rules, paths_shown
+from agentcli.permissions.rules import SANDBOX, Rule, exact_path, parse_rules, paths_shown
 from agentcli.permissions.shell.command_line import CommandLine, analyse
+from agentcli.permissions.shell.effects.always_asked import folders_of, paths_in
 from agentcli.permissions.shell.effects.covered import leads_away
 from agentcli.permissions.shell.effects.harmless_values import Assignments, leading
 from agentcli.permissions.shell.effects.prefixes import local_requests, script_of, whole_program, wider
@@ -92,6 +93,25 @@ def offered_to_see(line: CommandLine) -> tuple[str, ...]:
     rules = tuple(f"read({scope})" for scope in scopes)
     shown = paths_shown(parse_rules(allow=rules).allow, line.workspace.home) if all(scopes) else ()
     return rules if shown and line.contained_with(shown) else ()
+
+
+def offered_to_open(call: CommandLine | Path, workspace: Workspace) -> tuple[str, ...]:
+    """Return the rules about reading the protected or private files that a line names, or that a tool reads."""
+    if isinstance(call, Path):
+        files = [call]
+    else:
+        pieces = (piece for part in call.parts for piece in (*part.words[1:], *part.reads))
+        forms = (form for piece in pieces for form in paths_in(piece.text) if UNKNOWN not in form)
+        named = dict.fromkeys(f"{workspace.home}{form[1:]}" if form.startswith("~/") else form for form in forms)
+        places = folders_of(call.parts, workspace)
+        verdicts = (judge_path(form, workspace, write=False, cwd=folder) for form in named for folder in places)
+        files = [verdict.path for verdict in verdicts if verdict.verdict == "protected" and verdict.path]
+    found = dict.fromkeys(f"read({exact_path(path, workspace)})" for path in files if probe.is_file(path))
+    return tuple(found) if len(found) <= _MOST_OPENED else ()
+
+
+_MOST_OPENED = 3
+"""Maximum protected files that one answer opens."""
 
 
 def folders_around(paths: Sequence[Path], workspace: Workspace) -> tuple[Path, ...]:

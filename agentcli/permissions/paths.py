@@ -117,6 +117,8 @@ class Workspace:
     """Resolved folders outside the roots that may be read unasked: folders of skills."""
     shown: Callable[[], Sequence[Path]] = tuple
     """Resolved paths outside the roots with allow rules about `read`: commands in the sandbox see them, too."""
+    opened: Callable[[], Sequence[Path]] = tuple
+    """Resolved protected or private files that allow rules about `read` name: they may be read, but not written."""
     installed: Callable[[], Sequence[Path]] = tuple
     """Resolved folders outside the roots that commands in the sandbox see: what package managers have installed or fetched."""
     git: Callable[[Path], GitFacts] = git_facts
@@ -455,18 +457,27 @@ def _judge(path: str, workspace: Workspace, write: bool) -> PathVerdict:
     kernel = not write and all(map(tells_of_machine, forms))
     if special := _special(forms if not kernel else (), target):
         return PathVerdict("refused", special, Path(target))
-    for form in forms:
-        parts = form.split("/")[1:]
-        if private := _private(parts, workspace):
-            return PathVerdict("protected", private, Path(target))
-        for part in _below_root(form, parts, workspace):
-            if _protected_name(part, write):
-                return PathVerdict("protected", f"{part} is protected", Path(target))
+    closed = next(filter(None, (_closed(form, workspace, write) for form in forms)), "")
+    if closed and (write or not is_opened(target, workspace)):
+        return PathVerdict("protected", closed, Path(target))
     if write and (started := _started(Path(target), workspace)):
         return PathVerdict("protected", started, Path(target))
     if not below(target, [*workspace.resolved_roots, *filter(None, [workspace.tmp])]):
         return PathVerdict("outside", f"{target} is outside the workspace", Path(target))
     return PathVerdict("free", "", Path(target))
+
+
+def _closed(form: str, workspace: Workspace, write: bool) -> str:
+    """Return why a form of a path is private or protected, or an empty string."""
+    parts = form.split("/")[1:]
+    named = (part for part in _below_root(form, parts, workspace) if _protected_name(part, write))
+    return _private(parts, workspace) or next((f"{part} is protected" for part in named), "")
+
+
+def is_opened(path: str | Path, workspace: Workspace) -> bool:
+    """Return True if a path is a protected or private file that a rule about reading names."""
+    named = os.path.normpath(path)
+    return any(named == str(each) for each in workspace.opened())
 
 
 def _started(target: Path, workspace: Workspace) -> str:

@@ -9,7 +9,7 @@ import itertools
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -36,6 +36,7 @@ from agentcli.permissions.paths import (
     canonical,
     impossible,
     is_template,
+    judge_path,
     leaves_templates,
     resolved,
 )
@@ -303,6 +304,36 @@ def paths_shown(allow: Sequence[Rule], home: Path) -> tuple[Path, ...]:
     named = (pattern.removesuffix("**").rstrip("/") for pattern in patterns)
     paths = [home / name[2:] if name.startswith("~/") else Path(name) for name in named if not set(name) & set("*?[")]
     return tuple(dict.fromkeys(resolved(path) for path in paths if path != Path(".") and probe.exists(path)))
+
+
+def paths_opened(allow: Sequence[Rule], workspace: Workspace) -> tuple[Path, ...]:
+    """Return the protected or private files that rules of a person allow to be read by their names.
+
+    A name behind a link, and a folder, opens nothing: what it leads to could change later.
+    """
+    rules = [rule for rule in allow if rule.is_for("read") and rule.origin not in ("project", "skill")]
+    named = (as_text(rule.pattern) for rule in rules if rule.pattern and not names_wildcard(rule.pattern))
+    found = dict.fromkeys(Path(form) for name in named for form in _forms(name, workspace))
+    return tuple(
+        path for path in found if resolved(path) == path and probe.is_file(path) and _is_closed(path, workspace)
+    )
+
+
+def _forms(name: str, workspace: Workspace) -> Iterator[str]:
+    """Yield the paths that a pattern without wildcards may mean."""
+    if name.startswith("~/"):
+        yield os.path.normpath(resolved(workspace.home) / name[2:])
+    elif name.startswith("/"):
+        yield os.path.normpath(name)
+    else:
+        yield from (os.path.normpath(root / name) for root in workspace.resolved_roots)
+
+
+def _is_closed(path: Path, workspace: Workspace) -> bool:
+    """Return True for a file that is protected from reading, and that is none of the program's own."""
+    plain = replace(workspace, opened=tuple)
+    own = any(path.is_relative_to(resolved(folder)) for folder in workspace.own)
+    return not own and judge_path(str(path), plain, write=False).verdict == "protected"
 
 
 def exact_path(target: Path, workspace: Workspace) -> str:

@@ -23,7 +23,7 @@ from agentcli.core.record import Mode
 from agentcli.core.tool import Boxed, CommandSandbox, ToolLimits, Traits, Wrap
 from agentcli.permissions.denied.files import NOTHING, Hidden, denial_of, reading_denials
 from agentcli.permissions.paths import EXPOSED_NOTHING, Exposed, UndoCover, Workspace, judge_path, resolved
-from agentcli.permissions.rules import Rule, Rules, in_own_names, parse_rules, paths_shown
+from agentcli.permissions.rules import Rule, Rules, in_own_names, parse_rules, paths_opened, paths_shown
 from agentcli.permissions.sandbox import Sandbox, choose
 from agentcli.permissions.sandbox.box import entrance_program, limits_told, unseen
 from agentcli.permissions.sandbox.private_tmp import PrivateTmp
@@ -177,6 +177,7 @@ class WorkspacePolicy:
             undo=self._undo,
             readable=lambda: context.prompt_files.readable,
             shown=lambda: paths_shown(self._rules_now().allow, home),
+            opened=lambda: paths_opened(self._rules_now().allow, self.workspace()),
             installed=self._installed,
             destroys=context.config[PermissionSettings].destructive == "allow",
             path=context.search_path,

@@ -38,7 +38,7 @@ from agentcli.permissions.exposed import may_join
 from agentcli.permissions.git_config import git_folders, work_tree_of
 from agentcli.permissions.network.hosts import Hosts, hosts_in
 from agentcli.permissions.paths import UndoCover, Workspace, judge_path
-from agentcli.permissions.rules import Rules, paths_shown, proposed_rules
+from agentcli.permissions.rules import Rules, paths_opened, paths_shown, proposed_rules
 from agentcli.permissions.sandbox.visible import visible
 from agentcli.permissions.shell.effects.git_repositories import git_placed, work_trees
 from agentcli.permissions.shell.effects.private_tmp import seen_text
@@ -49,7 +49,7 @@ from agentcli.tools.registry import TRAITS
 from tests.bench.transcripts import Half, Recorded, Transcript, transcripts
 
 _PATH = re.compile(
-    r"(?<![\w/.$~-])[\w@][\w.@-]*(?:/[\w.@\[\]-]+)*\.[A-Za-z]\w{0,5}(?![\w/])|(?<![\w/.$~-])[\w@][\w.@-]*(?:/[\w.@-]+)+"
+    r"(?<![\w/.$~-])[\w@][\w.@-]*(?:/[\w.@\[\]-]+)*\.[A-Za-z]\w{0,5}(?![\w/])|(?<![\w/.$~-])[\w@][\w.@-]*(?:/[\w.@-]+)+|(?<![\w/.$~-])\.env(?:\.[\w-]+)?(?![\w/])"
 )
 _STARTED = re.compile(
     r"(?:^|[;&|\n]|\b(?:do|then|time)\s)\s*(?:\w+=\S*\s+)*((?:\./|\.?\w)[\w.-]*(?:/[\w.-]+)+)(?=\s|$)"
@@ -551,7 +551,10 @@ def _asked_first(command: str, here: Workspace, run: _Run) -> str:
     """Return the reason for a question in mode auto; empty if nothing is asked. Keep what its first answer allows."""
     rules = run.rules_first[0]
     here = replace(
-        here, added=lambda: (*run.joined, *run.first), shown=lambda home=here.home: paths_shown(rules.allow, home)
+        here,
+        added=lambda: (*run.joined, *run.first),
+        shown=lambda home=here.home: paths_shown(rules.allow, home),
+        opened=lambda here=here: paths_opened(rules.allow, here),
     )
     ask = decided(command, rules, "auto", here)
     if ask.decision == "allow":
@@ -571,7 +574,10 @@ def _asked(
     """
     rules, added = kept[run.project, mode, here.sandboxed], run.added[mode, here.sandboxed]
     here = replace(
-        here, shown=lambda home=here.home: paths_shown(rules.allow, home), added=lambda: (*run.joined, *added)
+        here,
+        shown=lambda home=here.home: paths_shown(rules.allow, home),
+        opened=lambda here=here: paths_opened(rules.allow, here),
+        added=lambda: (*run.joined, *added),
     )
     ask = decided(command, rules, mode, here)
     if ask.decision == "allow":

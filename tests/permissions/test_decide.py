@@ -11,7 +11,7 @@ from agentcli.core.record import MODES, Mode
 from agentcli.core.tool import UNKNOWN, Subject, Traits
 from agentcli.permissions.decide import Decision, decide, explain_lines
 from agentcli.permissions.paths import UndoCover, Workspace
-from agentcli.permissions.rules import Rules, in_own_names, parse_rule, parse_rules
+from agentcli.permissions.rules import Rules, in_own_names, parse_rule, parse_rules, paths_opened, paths_shown
 from agentcli.permissions.unattended import next_step
 from agentcli.tools.registry import TRAITS
 from tests.counted import counted
@@ -432,6 +432,80 @@ def test_where_always_saves_nothing_the_check_that_stands_is_named(
     decision = ask("bash", command, workspace, "ask", parse_rules(ask=["bash(npm publish)"]))
     assert (decision.decision, decision.unsaved) == ("ask", reason)
     assert bool(decision.always) == (not reason)
+
+
+def opening(workspace: Workspace, rules: Rules) -> Workspace:
+    """The workspace as the program makes it for these rules."""
+    shown = paths_shown(rules.allow, workspace.home)
+    return replace(workspace, opened=lambda: paths_opened(rules.allow, workspace), shown=lambda: shown)
+
+
+@pytest.fixture
+def secrets(workspace: Workspace) -> Workspace:
+    for file in (workspace.cwd / ".env", workspace.cwd / "app/.env.local", workspace.home / ".ssh/config"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("A=1\n")
+    (workspace.cwd / ".env.linked").symlink_to(workspace.home / ".ssh/config")
+    return workspace
+
+
+@each_row(
+    ("rule", "command"),
+    [
+        ("read(./.env)", "cat .env | grep ^A"),
+        ("read(.env)", "cd app && wc -l ../.env"),
+        ("read(./app/.env.local)", "grep -c A app/.env.local || true"),
+        ("read(./.env)", "git diff .env"),
+        ("read(~/.ssh/config)", "sed -n 1,5p ~/.ssh/config"),
+    ],
+)
+def test_a_rule_that_names_a_protected_file_lets_it_be_read_and_the_question_offers_it(
+    secrets: Workspace, rule: str, command: str
+) -> None:
+    for mode in ("ask", "auto", "yolo"):
+        asked = ask("bash", command, secrets, mode)
+        assert (asked.decision, asked.rule, asked.first_answer(mode)) == ("ask", "protected path", ((), ()))
+        offered = asked.grants()
+        assert len(offered) == 1
+        for given in (rule, *offered):
+            rules = parse_rules(allow=[given], origin="session")
+            assert ask("bash", command, opening(secrets, rules), mode, rules).decision == "allow", (mode, given)
+
+
+def test_a_tool_reads_a_protected_file_that_a_rule_names(secrets: Workspace) -> None:
+    rules = parse_rules(allow=["read(./.env)"], origin="session")
+    assert ask("read", ".env", secrets).grants() == ("read(./.env)",)
+    assert ask("read", ".env", opening(secrets, rules), "ask", rules).decision == "allow"
+
+
+@each_row(
+    ("rule", "command"),
+    [
+        ("read(./.env)", "cat app/.env.local"),
+        ("read(./.env)", "echo A=2 > .env"),
+        ("read(./.env)", "sed -i s/1/2/ .env"),
+        ("read(./.env)", "cat .env*"),
+        ("read(./.env*)", "cat .env"),
+        ("read(**)", "cat .env"),
+        ("read(./app)", "cat app/.env.local"),
+        ("read(./.env.linked)", "cat .env.linked"),
+        ("read(~/.ssh)", "cat ~/.ssh/config"),
+        ("read(~/.local/share/agentcli/x)", "cat ~/.local/share/agentcli/x"),
+    ],
+)
+def test_a_rule_opens_no_other_protected_file_and_no_writing(secrets: Workspace, rule: str, command: str) -> None:
+    secrets.own[0].mkdir(parents=True, exist_ok=True)
+    (secrets.own[0] / "x").touch()
+    rules = parse_rules(allow=[rule, "bash"], origin="session")
+    for mode in ("ask", "auto", "yolo"):
+        assert ask("bash", command, opening(secrets, rules), mode, rules).decision == "ask", mode
+
+
+def test_a_rule_of_a_project_opens_nothing_and_a_deny_rule_stands(secrets: Workspace) -> None:
+    theirs = parse_rules(allow=["read(./.env)"], origin="project")
+    assert ask("read", ".env", opening(secrets, theirs), "yolo", theirs).decision == "ask"
+    denied = parse_rules(allow=["read(./.env)"], deny=["read(**/.env)"], origin="session")
+    assert ask("read", ".env", opening(secrets, denied), "yolo", denied).decision == "deny"
 
 
 def test_the_check_that_still_stands_is_named(workspace: Workspace) -> None:

@@ -62,7 +62,7 @@ class PlainAsking:
                     return ApprovalResponse("once", input=changed)
                 case "8" | "f" if ask.folders and changed is None:
                     return ApprovalResponse("folder")
-                case "session" if changed is None and (ask.session or ask.always) and not ask.folders:
+                case "session" if changed is None and proposal.may_last(ask):
                     return ApprovalResponse("session")
                 case "6" | "w" if ask.prefixes and changed is None:
                     return ApprovalResponse("prefix")
@@ -160,7 +160,7 @@ class PlainAsking:
         if ask.kind == "plan":
             return "1 yes and let it edit without asking, 2 yes and ask before each change, 3 compact and carry it out without asking, 4 no"
         session = f"2 y{proposal.for_session(ask)[1:]}".replace(",", "")
-        offers = [session] if (ask.session or ask.always) and not changed and not ask.folders else []
+        offers = [session] if proposal.may_last(ask) and not changed else []
         folder = f"8 yes and add {proposal.added(ask, self._terminal.look)} to this session"
         offers += [folder] if ask.folders and not changed else []
         offers.insert(len(offers) if ask.lasting else 0, "1 yes")

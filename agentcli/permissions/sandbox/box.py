@@ -19,6 +19,7 @@ from agentcli.permissions.paths import (
     Workspace,
     below,
     impossible,
+    is_opened,
     recorded_in,
     resolved,
 )
@@ -110,6 +111,7 @@ def box_for(workspace: Workspace, network: bool = False, git: bool = False, stil
     seen, found = visible(workspace, credentials=git), found_in(roots)
     own = recorded_in(workspace) if git else ()
     secrets = tuple(name.path for name in found.private)
+    opened = workspace.opened() if secrets else ()
     closed = [*(name.path for name in found.protected if name.path not in own), *found.closed]
     closed += [path for path in workspace.started() if probe.is_file(path) and path not in closed]
     closed += [path for each in own for path in _settings_of(each, GIT_SETTINGS) if probe.exists(path)]
@@ -119,14 +121,18 @@ def box_for(workspace: Workspace, network: bool = False, git: bool = False, stil
         resolved(workspace.cwd),
         () if still else (*roots, *(each for each in own if not below(each, roots))),
         # Git would consider an empty-looking file changed, and record that.
-        (*closed, *(secrets if git else ())),
+        (*closed, *(path for path in secrets if git or path in opened)),
         tuple(dict.fromkeys((*_private(workspace, roots), *found.sockets, *seen.hidden))),
         network,
         readable=(*seen.paths, *(roots if still else ())),
         homes=homes,
         sockets=not still,
         absent=absent,
-        blank=(*_start_up(homes, seen.paths), *(() if git else secrets), *_kept_private(workspace, roots)),
+        blank=(
+            *_start_up(homes, seen.paths),
+            *(() if git else (path for path in secrets if path not in opened)),
+            *_kept_private(workspace, roots),
+        ),
     )
 
 
@@ -206,7 +212,7 @@ def limits_told(workspace: Workspace) -> str:
     from agentcli.permissions.sandbox.protected import found_in
 
     found, cwd = found_in(workspace.resolved_roots, again=False), resolved(workspace.cwd)
-    private = [os.path.relpath(name.path, cwd) for name in found.private]
+    private = [os.path.relpath(name.path, cwd) for name in found.private if not is_opened(name.path, workspace)]
     closed = [os.path.relpath(path, cwd) for path in found.closed]
     told = [
         *([f"{_listed(private)} looks empty to commands in the sandbox"] if private else []),

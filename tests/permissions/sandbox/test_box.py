@@ -78,6 +78,18 @@ def test_a_file_of_secrets_looks_empty_and_a_failure_says_so(program: Program) -
     assert ".env looks empty to commands in the sandbox" in read["output"]
 
 
+def test_a_file_of_secrets_that_a_rule_names_is_shown_but_not_written(program: Program) -> None:
+    (program.work / ".env").write_text("KEY=one\n")
+    (program.work / ".env.local").write_text("KEY=two\n")
+    (program.work / "start.sh").write_text("cat .env .env.local; echo KEY=three > .env || echo kept")
+    rule = ("--allow", "read(./.env)")
+    shown, read = auto(program, "sh start.sh", "cat .env", more=rule).of("tool_result")
+    assert "KEY=one" in shown["output"]
+    assert "KEY=two" not in shown["output"]
+    assert "kept" in shown["output"]
+    assert read["output"] == "KEY=one\n"
+
+
 @pytest.mark.parametrize(
     ("check", "trusted", "made"),
     [

@@ -219,8 +219,8 @@ def covered(rule: str) -> str:
         return _place(parsed.pattern)
     if server := _SERVER.fullmatch(parsed.tool):
         return f"every tool of the server {safe_line(server[1])}"
-    if parsed.tool == "read" and parsed.pattern.startswith("/"):
-        return f"reading {_named_path(parsed.pattern.removesuffix('**'))}"
+    if parsed.tool == "read" and parsed.pattern.startswith(("/", "./")):
+        return f"reading {_named_path(parsed.pattern.removesuffix('**').removeprefix('./'))}"
     if named := _IN_WORDS.get(parsed.pattern):
         return named
     command = parsed.pattern.removesuffix(" *")
@@ -263,7 +263,7 @@ _WILD, _ESCAPED = re.compile(r"(?<!\\)(?:\\\\)*\*"), re.compile(r"\\([*\\])")
 def answers(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> list[str]:
     """Return the names of the answers behind the choices of `question`, in order, without impossible ones."""
     lasting = {
-        "session": bool(ask.session or ask.always) and not ask.folders,
+        "session": may_last(ask),
         "folder": bool(ask.folders),
         "always": bool(ask.always),
         "prefix": bool(ask.prefixes) and ask.prefixes != ask.programs,
@@ -274,6 +274,11 @@ def answers(ask: ApprovalRequest, changed: Mapping[str, Any] | None) -> list[str
     rules = [name for name, offered in lasting.items() if offered and changed is None]
     first = rules[:1] if ask.lasting else []
     return [*first, "once", *rules[len(first) :], "no", *(["all"] if ask.others else [])]
+
+
+def may_last(ask: ApprovalRequest) -> bool:
+    """Return True if an answer may add rules to the session."""
+    return bool(ask.session or ask.always or ask.grants) and not ask.folders
 
 
 def is_risky(ask: ApprovalRequest) -> bool:

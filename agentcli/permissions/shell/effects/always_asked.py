@@ -16,6 +16,7 @@ from agentcli.permissions.paths import (
     below,
     could_name_protected,
     impossible,
+    is_opened,
     judge_entry,
     judge_path,
     names_protected,
@@ -276,7 +277,8 @@ def paths_in(word: str) -> Iterator[str]:
 
 def _word_protected(text: str, write: bool, folder: Path, workspace: Workspace) -> str:
     top = next((f"{root}/" for root in workspace.resolved_roots if text.startswith(f"{root}/")), "")
-    if named := names_protected(text.removeprefix(top), write=write):
+    named = names_protected(text.removeprefix(top), write=write)
+    if named and (write or not is_opened(folder / os.path.expanduser(text), workspace)):
         return f"{named} is protected"
     if UNKNOWN in text or text.startswith("-"):
         return ""

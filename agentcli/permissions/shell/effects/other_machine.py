@@ -183,7 +183,7 @@ def machine(name: str) -> str:
 
 
 def private_address(host: str) -> str:
-    """Return an IPv4 address of a private network, or of one that a carrier or a VPN shares, as it is.
+    """Return an IPv4 address of a private network, or of one that carriers and VPNs share.
 
     Return an empty text for any other one, for this machine, and for metadata services.
     """

@@ -19,6 +19,7 @@ from agentcli.permissions.paths import (
     holds_nothing,
     is_exposed,
     is_installed,
+    is_opened,
     judge_entry,
     judge_path,
     names_protected,
@@ -404,7 +405,8 @@ def _value(kind: str, value: str, folder: Path, workspace: Workspace) -> Reading
         return Reading(verdict.why, verdict.verdict == "protected", path=True, outside=outside)
     if kind == "rev":
         inside = value.rpartition(":")[2].rpartition(")")[2]
-        if named := names_protected(inside, write=False) or could_name_protected(inside):
+        named = names_protected(inside, write=False) or could_name_protected(inside)
+        if named and not is_opened(folder / inside, workspace):
             return Reading(f"{named} is protected", protected=True)
     return Reading()
 

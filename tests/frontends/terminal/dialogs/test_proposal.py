@@ -210,6 +210,8 @@ def test_an_answer_that_lasts_for_the_session_comes_first_where_it_saves_questio
         assert labels(replace(host, grants=(rule,)))[:2] == [f"Yes, and {label} in this session", "Yes"]
     assert labels(read)[:2] == ["Yes, and reading /home/me/.tool/ in this session", "Yes"]
     assert labels(push)[:2] == ["Yes", "Yes, and `git push origin main` in this session"]
+    opened = replace(COMMAND, grants=("read(./app/.env)",), unsaved="calls on protected files ask each time")
+    assert labels(opened)[:2] == ["Yes", "Yes, and reading app/.env in this session"]
     chosen = [question(each, None, LOOK).chosen for each in (folder, host)]
     assert [labels(folder)[chosen[0]], labels(host)[chosen[1]]] == [labels(folder)[0], "No, tell it what to do instead"]
 

@@ -649,10 +649,11 @@ def test_git_records_beside_constructs_of_the_shell_that_change_nothing_for_it(
         *((f"{each}", "allow") for each in (
             "mkdir -p src/{a/{b,c},d}/{e,f}", "mkdir -p lib/{d/{e,r,u},data/{x,m,r,s},p/{v,w}}", "tool '{a,b}'", "cp log.txt x{,.y}",
             'tool send "a\tx"', "python3 -c 'x = 1\t# tab'", "tool -t '\uf49a x'",
+            "npx tsx --eval 'const s = new H({ resume: () => ({}), mode: {a, b} })'",
         )),
         *((f"{each}", "ask") for each in (
             "mkdir -p {.env,b}", "mkdir -p src/{a,.git}/x", "touch src/{a,{b,.env}}", "touch .e{nv,x}", "touch {a..z}", "cat {.e,b}nv",
-            "cat {a,.env{,.local}}", "cat a\u200bb", "cat .e\uf49anv", "tool '.env\t'", "tool .e\u200bnv",
+            "cat {a,.env{,.local}}", "npx tsx --eval 'cat {.env,b}'", "bunx sh -c 'a(.env)'", "cat a\u200bb", "cat .e\uf49anv", "tool '.env\t'", "tool .e\u200bnv",
         )),
     ],
 )  # fmt: skip
@@ -660,6 +661,14 @@ def test_braces_and_odd_letters_are_judged_by_the_names_that_they_make(
     command: str, decision: str, workspace: Workspace
 ) -> None:
     assert decided(command, workspace).decision == decision
+
+
+def test_a_path_in_parentheses_hides_no_command(workspace: Workspace) -> None:
+    gated = replace(workspace, gated=True)
+    for command in (r"bunx lint app/\(auth\)/page.tsx", "npx lint 'app/(auth)/[id]/page.tsx'"):
+        assert decided(command, gated).decision == "allow", command
+    for command in ("npx lint 'app/(rm -rf .)/x'", "npx lint '(rm)'"):
+        assert decided(command, gated).decision == "ask", command
 
 
 @each_row(

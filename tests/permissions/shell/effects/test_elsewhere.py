@@ -20,7 +20,8 @@ from tests.tables import each_row
 
 ALLOWED = parse_rules(
     allow=[
-        f"network({host})" for host in ("ssh:box.example.org", "ssh:web1", "ssh:192.168.7.5", "192.168.7.5", "10.0.0.9")
+        f"network({host})"
+        for host in ("ssh:box.example.org", "ssh:web1", "ssh:192.168.7.5", "ssh:100.64.7.5", "192.168.7.5", "10.0.0.9")
     ]
 )
 COMMENT = "mutation($id: ID!, $body: String!) { addDiscussionComment(input: {discussionId: $id, body: $body}) { comment { url } } }"
@@ -89,6 +90,7 @@ def check_asks_once(command: str, rule: str, workspace: Workspace) -> None:
         'ssh web1 \'for name in a b; do ls -l "/srv/$name.txt"; cat "$name"; done\'',
         "ssh web1 'curl -s http://localhost:3000/health' | jq .status",
         "curl -s http://192.168.7.5:3000/health 2>/dev/null && echo up",
+        "ssh 100.64.7.5 uptime",
         "nc -z -w3 10.0.0.9 5432 && echo open",
     ],
 )
