@@ -467,6 +467,8 @@ def test_an_error_of_the_kernel_in_the_sandbox_is_explained_when_nobody_can_answ
         ("(echo 'error: Could not resolve host: index.example'; exit 101) 2>&1 | tail -5", True),
         ("(echo 'dial udp: connect: network is unreachable'; exit 1) | tail -5 | cat", True),
         ("(echo 'Could not resolve host: index.example'; exit 0) | tail -5", False),
+        ("(echo '[Errno -3] Temporary failure in name resolution'; exit 1); echo exit $?", True),
+        ("(echo 'Could not resolve host: index.example'; exit 1); echo done", False),
         ("(echo 'Could not resolve host: index.example'; exit 141) | head -1", False),
         ("(echo 'find: x: Permission denied'; exit 1) | head -5", False),
         ("(echo 'FAILED 3 tests'; exit 1) | tail -5", False),

@@ -76,7 +76,7 @@ async def run_command(ctx: ToolContext, call_id: str, command: str, timeout: int
         return replace(outcome, output=f"{outcome.output.rstrip()}\n{REFUSED.format(hosts='; '.join(late), next='')}")
     if note := hidden_unless_named(outcome, sandbox):
         return replace(outcome, output=f"{outcome.output.rstrip()}\n{note}")
-    reason = blocked_by_sandbox(outcome, sandbox) if sandbox.wrap is not None else ""
+    reason = blocked_by_sandbox(command, outcome, sandbox) if sandbox.wrap is not None else ""
     if not reason and outcome.status == "error" and outcome.metadata.get("exit_code"):
         reason = refused[0] if refused else credentials_missing(outcome.output) if sandbox.fetches(command) else ""
     leaves = await sandbox.escalate(command, f"it says “{reason}”") if reason and sandbox.escalate else False
