@@ -174,6 +174,8 @@ def _command_nature(
     if rules.allow or any(rule.tool == NETWORK for rule in (*rules.ask, *rules.deny)):
         workspace = _with_hosts(workspace, tool, rules)
     given = analyse(command, workspace)
+    if rules.allow and given.may_send and workspace.opened():
+        given = analyse(command, replace(workspace, opened=tuple))  # it could send what it reads
     if given.refused:
         return CallFacts(refused=given.refused)
     denied = _denied_reading(given, tools, rules.deny, workspace, hidden) if rules.deny else CallFacts()

@@ -85,8 +85,8 @@ def out_of_reach(output: str) -> str:
 def blocked_by_sandbox(command: str, outcome: ToolOutput, sandbox: CommandSandbox) -> str:
     """Return the line with which a failed command reports an error of the sandbox; empty if there is none.
 
-    A refused connection counts only if a program outside serves the port. If a pipe or a look at `$?` hides the
-    failure, only a missing network and a read-only file system count.
+    A refused connection counts only if a program outside serves the port. If a pipe or `$?` hides the failure, only a
+    missing network and a read-only file system count.
     """
     failed = outcome.status == "error" and bool(outcome.metadata["exit_code"])
     if not failed and not exit_in_pipe(outcome.metadata) and "$?" not in command:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from agentcli.core.dataclass import replace
 from agentcli.permissions.paths import (
     Workspace,
     below,
@@ -177,6 +178,8 @@ def _part_protected(
             return reading.why
     name = os.path.basename(values[0]) if values else ""
     reads = name in _READING or fits_reading(name, values) or (name == "git" and _only_shows_git(values))
+    if name == "git" and not fits_git_reading(values):
+        workspace = replace(workspace, opened=tuple)  # it may record what it reads
     tries = boxed and not reads and _changes_unknown(part)
     starts = is_interpreter(name) or name == "." if boxed else runs_a_file(name)
     script = next(iter(part.words[1:2]), None) if starts and all(piece.known for piece in part.words[:2]) else None
