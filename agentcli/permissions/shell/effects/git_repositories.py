@@ -199,7 +199,7 @@ def git_placed(words: Sequence[str], folders: Sequence[Path]) -> tuple[tuple[str
         option = rest.pop(0)
         if option == "-C" and rest and UNKNOWN not in rest[0]:
             place = rest.pop(0)
-            places = [folder / place for folder in places]
+            places = [resolved(folder / place) for folder in places]
         elif option == "-c" and rest and _NAMING.fullmatch(rest[0]):
             rest.pop(0)
         elif option not in ("--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"):

@@ -401,6 +401,23 @@ def test_any_other_push_asks(command: str, rule: str, workspace: Workspace) -> N
     check_asks_once(command, rule, workspace)
 
 
+def test_a_repository_elsewhere_is_not_the_workspaces_however_its_folder_is_named(workspace: Workspace) -> None:
+    other = workspace.home / "other"
+    for folder in (".git/hooks", ".git/refs/heads", ".git/refs/remotes/origin", "sub"):
+        (other / folder).mkdir(parents=True)
+    for name in ("HEAD", "config", "refs/heads/feature"):
+        (other / ".git" / name).write_text((workspace.cwd / ".git" / name).read_text())
+    for top in (other, workspace.cwd):
+        (top / ".git/hooks/pre-commit").touch(0o755)
+    (workspace.cwd / "link").symlink_to(other / "sub")
+    (workspace.cwd / "src").mkdir(exist_ok=True)
+    rules = parse_rules(allow=["bash(git commit *)"])
+    for what in ("push", "push origin feature", "commit -m x"):
+        assert decided(f"git -C src {what}", workspace, rules).decision == "allow"
+        for folder in ("..", "../..", "../home/other", "link", "src/../../home/other/sub", "link/.."):
+            assert decided(f"git -C {folder} {what}", workspace, rules).decision == "ask", (folder, what)
+
+
 @each_row(
     ("url", "more"),
     [
@@ -1382,14 +1399,14 @@ def test_git_checks_out_into_a_new_folder_of_the_workspace(command: str, decisio
     [
         *((each, "allow") for each in (
             "git worktree add ../work-topic -b topic", "git worktree add -b topic ../work.d/topic main 2>&1 | tail -1",
-            "git -C src worktree add --detach ../../work_2",
+            "git -C src worktree add --detach ../../work_2", "git -C link worktree add ../work-topic",
             "git worktree add -q /tmp/t HEAD~2 && cd /tmp/t && make", "S=/tmp/s\ngit worktree add --detach $S/a main", "git worktree add /tmp/t v1.0",
         )),
         *((each, "ask") for each in (
             "git worktree add ../other -b topic", "git worktree add ../work", "git worktree add ../worktree", "git worktree add ../work-there/x",
             "git worktree add ../.work-x", "git worktree add ..", "git worktree add ~", "git worktree add /", "git worktree add /work-x",
             "git worktree add ../work-link/x", "git worktree add -f ../work-topic", "git worktree add src/../../work-topic",
-            "git -C link worktree add ../work-topic", "git worktree add ../work-topic && cd ../work-topic && make",
+            "git worktree add ../work-topic && cd ../work-topic && make",
             "git worktree add /tmp/t -b topic", "git worktree add /tmp/t main", "git worktree add /tmp/t", "git worktree add /tmp/link/t HEAD",
         )),
     ],
