@@ -32,9 +32,9 @@ _DEEPEST, _MOST_NODES, _MOST_BRACKETS = 20, 4_000, 500
 _LARGEST = 64_000
 """Maximum bytes of a file that is read."""
 _STEERING = re.compile(
-    rb"(?m)^\s*(?:export\s+)?(?:(?:DOCKER|BUILDX|BUILDKIT|LD|DYLD)_\w+|COMPOSE_\w*FILES?|PATH|HOME)\s*="
+    rb"(?<![\w.-])(?:(?:DOCKER|BUILDX|BUILDKIT|LD|DYLD)_\w+|COMPOSE_\w*FILES?|PATH|HOME)[\s\x80-\xff]*[=:]"
 )
-"""A variable in a `.env` file that chooses other files, another engine or other programs."""
+"""A variable in a `.env` file, in its form `A=B` or `A: B`, that chooses other files, another engine or other programs."""
 
 
 def why_more(named: Sequence[str], folder: Path, workspace: Workspace) -> str:

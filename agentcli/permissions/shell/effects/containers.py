@@ -145,7 +145,7 @@ def _of_files(arguments: Sequence[str], folders: Sequence[Path], workspace: Work
     if not all(_is_bounded(option, value, at, workspace) for option, value in values for at in folders):
         return None
     named = [after for before, after in pairwise(options) if before in ("-f", "--file")]
-    named += [word.partition("=")[2] for word in options if word.startswith("--file=")]
+    named += [word.partition("=")[2] for word in options if word.startswith(("-f=", "--file="))]
     from agentcli.permissions.shell.effects.compose_files import why_more  # 3 ms, only for such a command
 
     why = next(filter(None, (why_more(named, folder, workspace) for folder in folders)), "")
@@ -167,7 +167,7 @@ def _values(found: Found) -> tuple[list[tuple[str, str]], list[str]]:
             values += [(option, "")] if option else []
             option = value
         elif option and kind == "text":
-            values.append((option, value))
+            values.append((option, value if option.startswith("--") else value.removeprefix("=")))  # `-e=A` is `-e A`
             option = ""
         else:
             values += [(option, "")] if option else []
@@ -192,7 +192,7 @@ def _is_bounded(option: str, value: str, folder: Path, workspace: Workspace) -> 
             source = given.get("source", given.get("src", ""))
             plain = len(given) == value.count(",") + 1 and not given.keys() - _OF_MOUNTS
             if given.get("type") == "bind":
-                return plain and _is_mountable(source, "readonly" in given, folder, workspace)
+                return plain and _is_mountable(source, given.get("readonly") in ("", "true"), folder, workspace)
             return plain and given.get("type") in ("volume", "tmpfs") and (not source or bool(_NAME.fullmatch(source)))
         case "-f" | "--file" | "--env-file" | "--iidfile":
             return option != "--iidfile" and judge_path(value, workspace, write=False, cwd=folder).verdict == "free"

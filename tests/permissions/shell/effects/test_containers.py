@@ -62,6 +62,7 @@ def workspace(tmp_path: Path) -> Workspace:
     """A workspace with a compose file, and a sandbox that gates the network."""
     made = make_workspace(tmp_path / "a")
     (made.cwd / "src").mkdir(exist_ok=True)
+    (made.cwd / "src/more.yml").write_text("services:\n  api:\n    privileged: true\n")
     (made.cwd / "compose.yml").write_text(COMPOSE)
     return replace(made, path="/nonexistent", sandboxed=True, gated=True, records=True, shell_env=dict)
 
@@ -86,6 +87,8 @@ def decision(command: str, workspace: Workspace, rules: Rules = ALLOWED) -> str:
         "docker run --rm -d --name db -p 5432:5432 -e POSTGRES_PASSWORD=x -v data:/var/lib/postgresql/data postgres:16",
         "docker run --rm -v ./src:/app:ro --network none -w /app node:22 npm test",
         "docker run --mount type=bind,source=./src,target=/app x",
+        "docker run -e=A=1 -v=./src:/app -p=80:80 --mount type=bind,source=./.git,target=/g,readonly=true x",
+        "docker compose -f=compose.yml up -d",
         "docker pull node:22",
     ],
 )
@@ -106,17 +109,18 @@ def test_containers_of_a_project_are_asked_about_once(command: str, workspace: W
             "--mount type=bind,src=/,dst=/h", "--mount type=bind,src=.,dst=/a,src=/", "--mount type=volume,volume-opt=device=/,dst=/h",
             "--pid host", "--pid=host", "--network host", "--net=host", "--network container:db", "--ipc host", "--userns=host", "--uts=host",
             "--device /dev/sda", "--cap-add SYS_ADMIN", "--security-opt seccomp=unconfined", "--gpus all", "--volumes-from db", "-e HOME",
-            "--env-file ../x", "--env-file .env", "--add-host a:b", "--runtime x", "--cgroup-parent /", "--volume-driver x", "--rm -itv /:/h")),
+            "--env-file ../x", "--env-file .env", "--add-host a:b", "--runtime x", "--cgroup-parent /", "--volume-driver x", "--rm -itv /:/h",
+            "-e=HOME", "-v=/:/h", "-tv=/:/h", "-v=./.git:/g", "--mount type=bind,src=./.git,dst=/g,readonly=false", "--mount type=bind,src=./.git,dst=/g,readonly=0")),
         *("docker run x nsenter -t 1 sh", "docker run x cat /proc/1/environ", "docker run -H tcp://a x", "docker -H tcp://a run x", "docker --context p run x"),
         *(f"docker build {given}" for given in (
             "..", "/", "-", "https://example.org/a.git", "git@example.org:a/b", "--secret id=a,src=/etc/shadow .", "--ssh default .", "--network=host .",
             "--allow security.insecure .", "-f ../Dockerfile .", "--build-context a=/ .", "-o . .", "--output type=local,dest=/ .", "--push .",
-            "--build-arg AWS_SECRET_ACCESS_KEY .", "--cache-to type=local,dest=/ .", "--iidfile x .", "--builder x .", ". ..")),
+            "--build-arg AWS_SECRET_ACCESS_KEY .", "--cache-to type=local,dest=/ .", "--iidfile x .", "--builder x .", ". ..", "-f=../Dockerfile .")),
         *("docker buildx bake", "docker buildx create x", "docker push x", "docker load -i x", "docker save x", "docker volume rm x", "docker login",
           "docker compose down -v", "docker compose down --volumes", "docker compose down --rmi all", "docker compose up --renew-anon-volumes", "docker compose push",
           "docker compose rm -v", "docker compose run -v /:/h api ls", "docker compose run --cap-add ALL api ls", "docker compose run -e HOME api ls",
           "docker compose -p other down", "docker compose --project-directory / up", "docker compose --env-file x up", "docker compose watch",
-          "docker compose -f ../a.yml up", "docker compose -f https://example.org/a.yml up", "docker compose -f oci://example.org/a up",
+          "docker compose -f ../a.yml up", "docker compose -f=src/more.yml up", "docker compose -f compose.yml -f=src/more.yml down", "docker compose run -e=HOME api ls", "docker compose -f https://example.org/a.yml up", "docker compose -f oci://example.org/a up",
           "docker compose -f compose.yml -f - up", "docker compose build --ssh default", "docker compose build --push", "docker compose --file=/a.yml up",
           "docker compose run api printenv", "docker compose run api rm -rf /data", "cd .. && docker compose up", "cd / && docker compose up"),
         *("echo 'services: {}' > compose.yml && docker compose up", "sed -i s/a/b/ compose.yml; docker compose up -d", "make && docker compose up",
@@ -204,11 +208,18 @@ def test_the_state_of_a_projects_containers_is_shown_unasked(command: str, works
     assert decision(command, workspace, parse_rules(deny=[RULE])) == "ask"
     for name in ("DOCKER_HOST", "DOCKER_CONTEXT", "COMPOSE_FILE"):
         assert decision(command, replace(workspace, env={**workspace.env, name: "tcp://box"}), Rules()) == "ask"
-    for line in ("DOCKER_HOST=tcp://box", "export COMPOSE_FILE=/a.yml", "COMPOSE_ENV_FILES=/x", "LD_PRELOAD=./x"):
+    steering = ("DOCKER_HOST=tcp://box", "export COMPOSE_FILE=/a.yml", "COMPOSE_ENV_FILES=/x", "LD_PRELOAD=./x")
+    for line in (
+        *steering,
+        "COMPOSE_FILE: /a.yml",
+        "\xa0COMPOSE_FILE=/a.yml",
+        "DOCKER_HOST\x85 : tcp://box",
+        'A="b"PATH=x',
+    ):
         (workspace.cwd / ".env").write_text(f"A=1\n{line}\n")
         assert decision(command, workspace, Rules()) == "ask", line
         assert decision("docker compose up", workspace) == "ask", line
-    for text in ("", "COMPOSE_PROJECT_NAME=a\nA=DOCKER_HOST\n"):
+    for text in ("", "COMPOSE_PROJECT_NAME=a\nA=DOCKER_HOST\nMY_PATH=b\nC: DOCKER_HOST\n"):
         (workspace.cwd / ".env").write_text(text)
         assert decision(command, workspace, Rules()) == "allow"
 
@@ -245,3 +256,10 @@ def test_a_folder_that_leads_elsewhere_is_not_the_workspaces(workspace: Workspac
 def test_a_file_beyond_the_limits_of_what_is_read_asks(text: str, workspace: Workspace) -> None:
     (workspace.cwd / "compose.yml").write_text(f"services: {{}}\nx-more:\n  {text.replace(chr(10), chr(10) + '  ')}")
     assert explain_command("docker compose up", workspace, "auto", ALLOWED).decision == "ask"
+
+
+def test_a_file_named_in_any_spelling_is_the_one_that_is_judged(workspace: Workspace) -> None:
+    for option in ("-f src/more.yml", "-f=src/more.yml", "--file src/more.yml", "--file=src/more.yml"):
+        for command in ("ps", "logs api", "up -d"):
+            assert decision(f"docker compose {option} {command}", workspace, Rules()) == "ask", (option, command)
+    assert decision("docker compose -f=compose.yml ps", workspace, Rules()) == "allow"
