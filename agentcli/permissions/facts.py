@@ -169,8 +169,9 @@ def _command_nature(
 
     denials = reading_denials(rules.deny, tools)
     hidden = existing(denials, workspace) if denials else NOTHING
-    if workspace.masks and hidden.files:
-        workspace = replace(workspace, concealed=frozenset(hidden.files))
+    if hidden.paths:
+        concealed = frozenset(hidden.files) if workspace.masks else workspace.concealed
+        workspace = replace(workspace, denied=hidden.paths, concealed=concealed)
     if rules.allow or any(rule.tool == NETWORK for rule in (*rules.ask, *rules.deny)):
         workspace = _with_hosts(workspace, tool, rules)
     given = analyse(command, workspace)

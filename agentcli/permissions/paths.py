@@ -77,6 +77,8 @@ class Workspace:
     """True if single files can be hidden from any command, even an approved one."""
     concealed: frozenset[Path] = frozenset()
     """Files that deny rules hide from the judged command, which may therefore search through them."""
+    denied: tuple[Path, ...] = ()
+    """Resolved files and folders of the judged command's deny rules about reading."""
     records: bool = False
     """True if the sandbox can let only git write to a repository, except to its settings and hooks."""
     tmp: Path | None = None
@@ -507,6 +509,12 @@ def below(path: str | Path, tops: Iterable[str | Path]) -> bool:
     Compares texts, which takes a tenth of the time of `Path.is_relative_to`.
     """
     return f"{path}/".startswith(prefixes(tops))
+
+
+def holds_denied(path: Path, workspace: Workspace) -> bool:
+    """Return True if deny rules keep a path, or a file below it, from being read."""
+    there = resolved(path) if workspace.denied else path
+    return any(below(one, (there,)) or below(there, (one,)) for one in workspace.denied)
 
 
 def prefixes(tops: Iterable[str | Path]) -> tuple[str, ...]:

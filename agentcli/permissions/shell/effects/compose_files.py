@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from agentcli.permissions.paths import Workspace, below, judge_path, resolved
+from agentcli.permissions.paths import Workspace, below, holds_denied, judge_path, resolved
 from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.system import probe
 
@@ -186,6 +186,13 @@ def _path(top: Path, workspace: Workspace, write: bool, node: Node) -> Iterator[
         yield "…"
 
 
+def _given(top: Path, workspace: Workspace, write: bool, node: Node) -> Iterator[str]:
+    """Check a file or folder that the engine gives to a container, without those of deny rules."""
+    yield from _path(top, workspace, write, node)
+    if holds_denied(top / str(node), workspace):
+        yield "…"
+
+
 def _inside(top: Path, workspace: Workspace, node: Node) -> Iterator[str]:
     """Check a file with variables, which is in the workspace; it may be one that only its owner reads."""
     plain = isinstance(node, str) and node and not re.search(r"[$\\:*?\[]|^~", node)
@@ -200,7 +207,7 @@ def _mount(top: Path, workspace: Workspace, node: Node) -> Iterator[str]:
         kind, source = given.get("type"), given.get("source", given.get("src", ""))
         plain = len(given) == len(node) and not given.keys() - _OF_MOUNTS
         if kind == "bind" and plain:
-            yield from _path(top, workspace, given.get("read_only") != "true", source)
+            yield from _given(top, workspace, given.get("read_only") != "true", source)
         elif not plain or kind not in ("volume", "tmpfs") or (source and not _is_volume(source)):
             yield "…"
     elif isinstance(node, str):
@@ -208,40 +215,53 @@ def _mount(top: Path, workspace: Workspace, node: Node) -> Iterator[str]:
         if not colon and not node.startswith("/"):
             yield "…"
         elif colon and not _is_volume(source):
-            yield from _path(top, workspace, rest.rpartition(":")[2] != "ro", source)
+            yield from _given(top, workspace, rest.rpartition(":")[2] != "ro", source)
     else:
         yield "…"
 
 
 def _is_volume(node: Node) -> bool:
-    return isinstance(node, str) and re.fullmatch(r"[A-Za-z0-9][\w.-]*", node, re.ASCII) is not None
+    return isinstance(node, str) and re.fullmatch(_VOLUME, node, re.ASCII) is not None
+
+
+_VOLUME = r"[A-Za-z0-9][\w.-]*"
 
 
 _OF_MOUNTS = word_set("type source src target dst destination read_only consistency volume tmpfs")
 _HARMLESS = word_set("""
-annotations attach cap_drop command container_name cpu_count cpu_percent cpu_shares cpu_quota cpu_period cpus cpuset depends_on deploy dns dns_opt
-dns_search domainname entrypoint environment expose extra_hosts healthcheck hostname image init labels links logging mac_address
+annotations attach cap_drop command container_name cpu_count cpu_percent cpu_shares cpu_quota cpu_period cpus cpuset depends_on dns dns_opt
+dns_search domainname entrypoint environment expose extra_hosts healthcheck hostname image init labels links mac_address
 mem_limit mem_reservation mem_swappiness memswap_limit pids_limit platform ports profiles pull_policy read_only restart
 scale shm_size stdin_open stop_grace_period stop_signal tmpfs tty ulimits user working_dir
 """)
 """Keys of a service that concern only the container itself, and ports that it opens."""
+_OF_DEPLOYING = word_set("mode replicas endpoint_mode labels placement restart_policy update_config rollback_config")
 _OF_BUILDS = word_set("args target labels platforms shm_size tags no_cache pull dockerfile_inline")
 _NETWORK_NAME = r"(?!host$)[\w.-]+"
 
 
 def _top_level(top: Path, workspace: Workspace) -> Mapping[str, _Check]:
     """Return the known keys of a file."""
-    reads, file = partial(_path, top, workspace, False), partial(_inside, top, workspace)
+    reads, file = partial(_given, top, workspace, False), partial(_inside, top, workspace)
     name = partial(_text, _NETWORK_NAME)
     build: dict[str, _Check] = {
         **dict.fromkeys(_OF_BUILDS, _any),
         "context": partial(_context, top, workspace),
-        "dockerfile": _dockerfile,
+        "dockerfile": partial(_text, r"(?!/)(?!.*\.\.)[\w./-]+"),
     }
+    resources = dict.fromkeys(("cpus", "memory", "pids"), _any)
+    deploy = {
+        **dict.fromkeys(_OF_DEPLOYING, _any),
+        "resources": partial(_each, partial(_others, known=resources)),
+    }
+    # Another driver lets the engine itself connect to a socket or a port of this machine.
+    logging = {"driver": partial(_text, "json-file|local|none|journald"), "options": _any}
     env_file = partial(_others, known={"path": file, "required": _any, "format": _any})
     service: dict[str, _Check] = {
         **dict.fromkeys(_HARMLESS, _any),
-        "build": lambda node: _others(node, build) if isinstance(node, tuple) else _context(top, workspace, node),
+        "build": partial(_build, top, workspace, build),
+        "deploy": partial(_others, known=deploy),
+        "logging": partial(_others, known=logging),
         "env_file": partial(_in_list, lambda node: env_file(node) if isinstance(node, tuple) else file(node)),
         "extends": partial(_others, known={"service": partial(_text, r"[\w.-]+")}),
         "network_mode": partial(_text, r"bridge|none|service:[\w.-]+"),
@@ -253,7 +273,12 @@ def _top_level(top: Path, workspace: Workspace) -> Mapping[str, _Check]:
     }
     given = partial(_each, partial(_others, known={"file": reads, "external": _any, "name": _any, "content": _any}))
     flag = partial(_text, "true|false")
-    volume: dict[str, _Check] = {"driver": partial(_text, "local"), "external": flag, "name": _any, "labels": _any}
+    volume: dict[str, _Check] = {
+        "driver": partial(_text, "local"),
+        "external": flag,
+        "name": partial(_text, _VOLUME),
+        "labels": _any,
+    }
     network: dict[str, _Check] = {
         "driver": partial(_text, "bridge"),
         "external": flag,
@@ -279,12 +304,17 @@ def _networks(node: Node, known: Mapping[str, _Check]) -> Iterator[str]:
     yield from _each(partial(_others, known=known), node)
 
 
+def _build(top: Path, workspace: Workspace, known: Mapping[str, _Check], node: Node) -> Iterator[str]:
+    """Check a build: its keys, or only its folder, and the file with its steps."""
+    given = dict(node) if isinstance(node, tuple) else {"context": node}
+    yield from _others(tuple(given.items()) if not isinstance(node, tuple) else node, known)
+    file = top / str(given.get("context", ".")) / str(given.get("dockerfile", "Dockerfile"))
+    if judge_path(str(file), workspace, write=False).verdict != "free":
+        yield "dockerfile"
+
+
 def _context(top: Path, workspace: Workspace, node: Node) -> Iterator[str]:
     """Check the folder of a build."""
     yield from _path(top, workspace, False, node)
     if isinstance(node, str) and not probe.is_dir(top / node):
         yield "…"
-
-
-def _dockerfile(node: Node) -> Iterator[str]:
-    yield from _text(r"(?!/)(?!.*\.\.)[\w./-]+", node)

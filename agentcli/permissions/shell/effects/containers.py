@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from agentcli.permissions.paths import Workspace, judge_path
+from agentcli.permissions.paths import Workspace, holds_denied, judge_path
 from agentcli.permissions.rules import IN_CONTAINER, OWN_PROJECT
 from agentcli.permissions.shell.effects.other_machine import Visit, only_reads_there
 from agentcli.permissions.shell.effects.taking import may_be_made, may_be_taken
@@ -203,13 +203,14 @@ def _is_bounded(option: str, value: str, folder: Path, workspace: Workspace) -> 
 
 
 def _is_mountable(source: str, read_only: bool, folder: Path, workspace: Workspace) -> bool:
-    plain = source.startswith(("/", ".")) and "\\" not in source
+    plain = source.startswith(("/", ".")) and "\\" not in source and not holds_denied(folder / source, workspace)
     return plain and judge_path(source, workspace, write=not read_only, cwd=folder).verdict == "free"
 
 
 def _is_context(path: str, folder: Path, workspace: Workspace) -> bool:
     """Return True for a folder of the workspace, which a build gets."""
-    free = judge_path(path, workspace, write=False, cwd=folder).verdict == "free"
+    paths = (path, os.path.join(path, "Dockerfile"))
+    free = all(judge_path(one, workspace, write=False, cwd=folder).verdict == "free" for one in paths)
     return free and ":" not in path and probe.is_dir(folder / path)
 
 

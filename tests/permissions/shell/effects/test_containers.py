@@ -35,6 +35,10 @@ services:
     - "3000:3000"
     volumes: [".:/app", "/app/node_modules", './src:/src:ro']
     depends_on: { db: x, cache: "y" }   # started first
+    logging: { driver: json-file, options: { max-size: 10m } }
+    deploy:
+      replicas: 2
+      resources: { limits: { cpus: "1", memory: 512M }, reservations: { memory: 64M } }
     healthcheck:
       test:
         [
@@ -51,6 +55,7 @@ services:
         read_only: true
 volumes:
   data:
+    name: app_data
 networks:
   default:
     driver: bridge
@@ -150,7 +155,8 @@ def test_what_may_give_containers_more_asks_each_time(command: str, workspace: W
             "build:\n      context: .\n      dockerfile: ../x", "build:\n      context: .\n      dockerfile: /x", "build:\n      context: .\n      privileged: true",
             "build:\n      context: .\n      additional_contexts: {a: /}", "env_file: /etc/x", "env_file: ../x", "env_file: [{path: ~/.netrc}]",
             "extends: {file: /a.yml, service: b}", "provider: {type: sh}", "post_start: [{command: id, privileged: true}]", "cgroup: host", "gpus: all",
-            "runtime: x", "sysctls: [a=b]", "develop: {watch: x}", "unknown: x", "<<: {privileged: x}", "<<: *missing",
+            "runtime: x", "deploy: {resources: {reservations: {devices: [{driver: cdi, device_ids: [a/b=c]}]}}}",
+            "logging: {driver: syslog, options: {syslog-address: 'tcp://127.0.0.1:6379'}}", "logging:\n      driver: ${X}", "sysctls: [a=b]", "develop: {watch: x}", "unknown: x", "<<: {privileged: x}", "<<: *missing",
             "? privileged\n    : true", "image: !!binary a", "image: a\n\tprivileged: true", "volumes: [\n      '/:/h'\n      ]", "build:\n      ..", "network_mode:\n      host")),
         "x: &a\n  privileged: true\nservices:\n  a: *a",
         "x-a: &a\n  privileged: true\nservices:\n  a:\n    <<: *a",
@@ -162,6 +168,8 @@ def test_what_may_give_containers_more_asks_each_time(command: str, workspace: W
         "services:\n  a:\n    image: x\x85    privileged: true",
         "volumes:\n  a:\n    driver_opts: {type: none, o: bind, device: /}",
         "volumes:\n  a:\n    driver: other",
+        "volumes:\n  a:\n    name: /\n    external: true",
+        "volumes:\n  a:\n    name: ${X:-/}",
         "networks:\n  a:\n    name: host\n    external: true",
         "networks:\n  a:\n    external: {name: host}",
         "networks:\n  host:\n    external: true",
@@ -238,10 +246,29 @@ def test_a_file_beside_or_above_counts_and_none_outside_the_workspace(workspace:
 
 def test_a_folder_that_leads_elsewhere_is_not_the_workspaces(workspace: Workspace) -> None:
     (workspace.cwd / "out").symlink_to("/")
+    (workspace.cwd / "src/Dockerfile").symlink_to(workspace.home / ".ssh/id_rsa")
+    for command in ("docker build src", "docker compose build", "docker build -f src/Dockerfile ."):
+        assert decision(command, workspace) == "ask", command
     for command in ("docker run -v ./out:/h x", "docker build out", "docker run --mount type=bind,src=./out,dst=/h x"):
         assert decision(command, workspace) == "ask", command
     (workspace.cwd / "compose.yml").write_text("services:\n  a:\n    volumes: ['./out:/h']\n")
     assert decision("docker compose up", workspace) == "ask"
+
+
+def test_a_container_gets_no_files_of_deny_rules(workspace: Workspace) -> None:
+    (workspace.cwd / "compose.yml").write_text("services:\n  a:\n    volumes: ['./src:/app']\n")
+    (workspace.cwd / "docs").mkdir()
+    commands = ("docker run -v ./{}:/a x cat /a/k", "docker run --mount type=bind,src=./{},dst=/a x ls")
+    for rule, folder in (("src/key", "src"), ("src/**", "src"), ("src/**", "src/pkg"), ("key", ".")):
+        (workspace.cwd / "src/key").write_text("x")
+        denied = ALLOWED + parse_rules(deny=[f"read({rule})"])
+        for masks in (False, True):
+            own = replace(workspace, masks=masks)
+            for command in (*(each.format(folder) for each in commands), "docker compose up -d"):
+                assert decision(command, own, denied) != "allow", (command, rule)
+        assert decision("docker run -v ./docs:/a x ls", replace(workspace, masks=True), denied) == "allow"
+        (workspace.cwd / "src/key").unlink()
+    assert decision("docker compose up -d", workspace, ALLOWED + parse_rules(deny=["read(key)"])) == "allow"
 
 
 @each_row(
