@@ -48,7 +48,7 @@ from agentcli.permissions.shell.programs.known_programs import (
 from agentcli.permissions.shell.programs.option_grammar import Shape, fit
 from agentcli.permissions.shell.programs.readers import READERS
 from agentcli.permissions.shell.syntax.file_names import read_both
-from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, contents, runs
+from agentcli.permissions.shell.syntax.parse import UNKNOWN, Command, Part, Piece, contents, runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,12 +195,18 @@ def _any_code(words: Sequence[str], folders: Sequence[Path], workspace: Workspac
         return None
     if administers(name, words[1:], workspace) or administers(name, ("x",), workspace):
         return None
-    verbs = [word for word in words[1:] if not word.startswith("-")][:2]
-    if name in FETCHING and not _OTHERS_SEE.isdisjoint(verbs):
+    if any(map(_others_see, runs(Part(tuple(map(Piece, words)))))):
         return None
+    verbs = [word for word in words[1:] if not word.startswith("-")][:2]
     others = not (_OTHERS_SEE | _DEPLOYING).isdisjoint(verbs) or any(map(_REMOVING.fullmatch, verbs))
     beside = "" if others else _beside(words[0], folders, workspace)
     return Whole(f"{beside or words[0]} *", code=True, also=f"{_SAME.get(words[0], words[0])} *")
+
+
+def _others_see(words: Sequence[str]) -> bool:
+    """Return True for a command of a package manager that changes what others get, or a person's account."""
+    verbs = [word for word in words[1:] if not word.startswith("-")][:2]
+    return words[0].partition("@")[0] in FETCHING and not _OTHERS_SEE.isdisjoint(verbs)
 
 
 _RUNNERS = {"npm": "npx", "pnpm": "pnpx", "bun": "bunx", "uv": "uvx"}

@@ -692,7 +692,11 @@ def test_a_rule_about_an_interpreter_covers_no_other_program(workspace: Workspac
 
 
 @each_row(
-    "command", ["npm publish", "npm token create", "pnpm test", "bunx x", "node x.js", "sudo npm test", "./npm x"]
+    "command",
+    [
+        *("npm publish", "npm token create", "pnpm test", "bunx x", "node x.js", "sudo npm test", "./npm x"),
+        *("npx npm publish", "npx -y npm@latest publish", "npm exec -- npm publish --tag x", "npx pnpm login"),
+    ],
 )
 def test_a_rule_about_a_runner_of_packages_covers_no_other_manager(workspace: Workspace, command: str) -> None:
     assert with_whole(command, workspace, ["npx *"]).decision == "ask"
