@@ -31,10 +31,10 @@ diff-files diff-index diff-tree difftool fast-export fast-import fetch fetch-pac
 gc get-tar-commit-id grep gui hash-object help hook index-pack init instaweb interpret-trailers log ls-files ls-remote ls-tree mailinfo
 maintenance merge merge-base merge-file merge-index merge-tree mergetool mktag mktree mv name-rev notes pack-objects pack-refs patch-id prune
 prune-packed pull push range-diff read-tree rebase reflog remote repack replace request-pull rerere reset restore rev-list rev-parse revert rm
-send-email send-pack shortlog show show-branch show-index show-ref sparse-checkout stash status stripspace submodule switch symbolic-ref tag
+send-email shortlog show show-branch show-index show-ref sparse-checkout stash status stripspace submodule switch symbolic-ref tag
 unpack-objects update-index update-ref update-server-info var verify-commit verify-pack verify-tag version whatchanged worktree write-tree
 """)
-"""Git's own commands, which no alias can replace."""
+"""Git's own commands, which no alias can replace. `send-pack` is missing, as it pushes under another name."""
 
 
 def spelled(run: Run) -> Iterator[str]:

@@ -621,8 +621,8 @@ _INPUT = re.compile(r"/dev/stdin|(?:/dev|/proc/(?:self|thread-self|\d+))/fd/0")
 
 
 def _has_alias(part: Part) -> bool:
-    """Return True if git may get an alias on the command line: `git -c alias.x='!…' x`."""
-    if part.words[0].text != "git" or not any(word.text.startswith(("-c", "alias.")) for word in part.words[1:3]):
+    """Return True if git may get an alias or a program on the command line: `git -c alias.x='!…' x`."""
+    if part.words[0].text != "git" or not any(word.text.startswith(_GIT_SETTING) for word in part.words[1:]):
         return False
     from agentcli.system.git import reads_only  # only for git with settings
 
@@ -632,7 +632,12 @@ def _has_alias(part: Part) -> bool:
         given = rest.pop(0) if option in _GIT_VALUED and rest else None
         if option == "-c" and not (given and given.known and reads_only(given.text.partition("=")[0].lower())):
             return True
+    if rest and rest[0].text == "config" and any(" " in word.text for word in rest):
+        return any("." in word.text and not reads_only(word.text.lower()) for word in rest[1:])
     return any(word.text.startswith("alias.") for word in rest[:2]) or (bool(rest) and rest[0].text.startswith("-"))
+
+
+_GIT_SETTING = ("-c", "alias.", "config")
 
 
 def _own_language(words: list[str]) -> int:
