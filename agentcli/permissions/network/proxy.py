@@ -45,8 +45,11 @@ _HOP = frozenset(
 _REQUEST = re.compile(rb"([A-Z]{3,10}) ([^\0-\x20\x7f]{1,8000}) HTTP/1\.[01]")
 _VALUE = re.compile(rb"[^\0-\x08\n-\x1f\x7f]*")
 _TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_HANDSHAKE, _HELLO, _NAMES, _HIDDEN = 22, 1, 0, 0xFE0D
-"""Numbers of TLS: a record of the handshake, its first message, and that message's fields of open and encrypted names."""
+_HANDSHAKE, _HELLO, _NAMES, _HIDDEN = 22, 1, 0, (0xFE0D, 0xFFCE)
+"""Numbers of TLS: a record of the handshake, its first message, and that message's fields of open and encrypted names.
+
+The last is an earlier draft's.
+"""
 
 
 class Refused(Exception):
@@ -201,7 +204,7 @@ class Proxy:
                 if not piece:
                     return
                 first += piece
-            if name is None or host_name(name) != host:
+            if name is None or name.lower().removesuffix(".") != host:
                 other = f"asked for {name}" if name else "is not TLS, or does not name one host openly"
                 self._refused(f"a connection to {host} {other}")  # an answer in plain text would be no TLS
                 return
@@ -389,14 +392,15 @@ def _first_name(hello: bytes) -> str:
     at += 1 + hello[at]
     at += 2 + int.from_bytes(hello[at : at + 2], "big")
     at += 1 + hello[at]
-    end = at + 2 + int.from_bytes(hello[at : at + 2], "big")
+    if at + 2 + int.from_bytes(hello[at : at + 2], "big") != len(hello):
+        return ""  # fields behind the last one
     at += 2
     found = ""
-    while at + 4 <= min(end, len(hello)):
+    while at + 4 <= len(hello):
         kind, size = int.from_bytes(hello[at : at + 2], "big"), int.from_bytes(hello[at + 2 : at + 4], "big")
         content = hello[at + 4 : at + 4 + size]
         at += 4 + size
-        if kind == _HIDDEN:
+        if kind in _HIDDEN:
             return ""
         if kind != _NAMES:
             continue

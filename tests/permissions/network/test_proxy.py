@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import pytest
 
-from agentcli.permissions.network.proxy import MOST_SENT, Proxy, server_name
+from agentcli.permissions.network.proxy import CONNECTIONS, MOST_SENT, Proxy, server_name
 
 PUBLIC, OTHER = "93.184.215.14", "93.184.215.15"
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
@@ -23,6 +24,13 @@ def hello(name: str, *, names: int = 1, kind: int = 0, more: bytes = b"") -> byt
     extension = b"\0\0" + len(content).to_bytes(2, "big") + content if name else b""
     extension += more
     body = b"\3\3" + bytes(32) + b"\0" + b"\0\2\x13\1" + b"\1\0" + len(extension).to_bytes(2, "big") + extension
+    message = b"\1" + len(body).to_bytes(3, "big") + body
+    return b"\x16\3\1" + len(message).to_bytes(2, "big") + message
+
+
+def behind(first: bytes, more: bytes) -> bytes:
+    """The first message of TLS with more bytes behind its last field."""
+    body = first[9:] + more
     message = b"\1" + len(body).to_bytes(3, "big") + body
     return b"\x16\3\1" + len(message).to_bytes(2, "big") + message
 
@@ -212,6 +220,27 @@ REFUSED = [
     ("a port that wraps around", connect("good.example.org:65979"), 403),
     ("no request", b"\x16\3\1\0\0\r\n\r\n", 400),
     ("HTTP/2", b"PRI * HTTP/2.0\r\n\r\n", 400),
+    ("a carriage return alone in a field", get("http://good.example.org/", "X: a\rHost: evil.example.net\r\n"), 400),
+    ("an address of WebSocket", get("ws://good.example.org/"), 400),
+    ("an encrypted address without a tunnel", get("https://good.example.org/"), 400),
+    (
+        "a transfer encoding that changes nothing",
+        get("http://good.example.org/", "Transfer-Encoding: identity\r\n"),
+        411,
+    ),
+    ("an encoded line end in the host", get("http://good.example.org%0d%0aHost:evil.example.net/"), 403),
+    ("two hosts with a comma", connect("good.example.org,evil.example.net:443"), 403),
+    ("a host as a password", get("http://good.example.org:80@evil.example.net/"), 403),
+    ("a sign before the port", connect("good.example.org:+443"), 403),
+    ("a small digit in the port", "CONNECT good.example.org:44\xb3 HTTP/1.1\r\n\r\n".encode("latin-1"), 403),
+    ("a path behind the port", connect("good.example.org:443/"), 403),
+    ("a star for a name", connect("*.example.org:443"), 403),
+    ("a label that is too long", connect(f"{'a' * 64}.example.org:443"), 403),
+    ("a translated address of IPv4", connect("[64:ff9b::7f00:1]:443"), 403),
+    ("IPv6 without brackets", connect("::1:443"), 403),
+    ("a last number in hexadecimal", connect("1.2.3.0x4:443"), 403),
+    ("a method in small letters", b"connect good.example.org:443 HTTP/1.1\r\n\r\n", 400),
+    ("a space behind the version", b"GET http://good.example.org/ HTTP/1.1 \r\n\r\n", 400),
 ]
 
 
@@ -220,6 +249,7 @@ def test_an_attack_is_refused_and_reaches_nothing(request_: bytes, status: int) 
     net = Net()
     assert talk(net, request_).startswith(f"HTTP/1.1 {status} agentcli: ".encode())
     assert net.connected == []
+    assert net.resolved == [], "a lookup alone can carry a secret"
     assert bytes(net.got) == b""
 
 
@@ -242,6 +272,13 @@ def test_an_attack_is_refused_and_reaches_nothing(request_: bytes, status: int) 
         ["fec0::1"],
         ["fe80::1%eth0"],
         ["::ffff:0:a9fe:a9fe"],
+        ["64:ff9b:1::a00:1"],
+        ["::7f00:1"],
+        ["::ffff:100.64.0.1"],
+        ["2001:0:5ef5:79fd::80ff:fffe"],
+        ["5f00::1"],
+        ["198.18.0.1"],
+        ["255.255.255.255"],
         [],
     ],
 )
@@ -310,8 +347,28 @@ def test_a_host_that_does_not_answer_by_ipv6_is_reached_by_ipv4() -> None:
         hello("good.example.org", more=b"\xfe\x0d\0\1\0"),
         b"GET / HTTP/1.1\r\nHost: evil.example.net\r\n\r\n",
         b"SSH-2.0-x\r\n",
+        hello("good.example.org", more=b"\xff\xce\0\0"),
+        hello("good.example.org", more=b"\0\0\0\5\0\3\0\0\0"),
+        behind(hello("good.example.org"), b"\0\0\0\5\0\3\0\0\0"),
+        hello(" good.example.org"),
+        hello("good.example.org\0.evil.example.net"),
+        hello("good.example.org:443"),
+        b"\x80\x2e\1\3\3" + bytes(44),
+        b"\x14\3\1\0\1\1" + hello("good.example.org"),
+        connect("evil.example.net:443"),
     ],
-    ids=["another name", "no name", "two names", "another kind", "an encrypted name", "plain HTTP", "SSH"],
+    ids=[
+        *("another name", "no name", "two names", "another kind", "an encrypted name", "plain HTTP", "SSH"),
+        *(
+            "a name in an earlier draft's code",
+            "two fields of names",
+            "a field behind the last",
+            "a space",
+            "a NUL",
+            "a port",
+        ),
+        *("the first message of SSL 2", "another record before it", "another tunnel"),
+    ],
 )
 def test_what_is_said_inside_must_be_tls_for_that_host(first: bytes) -> None:
     net = Net()
@@ -333,6 +390,54 @@ def test_a_second_request_in_the_same_connection_goes_nowhere() -> None:
         get("http://good.example.org/") + b"GET http://evil.example.net/ HTTP/1.1\r\nHost: evil.example.net\r\n\r\n",
     )
     assert b"evil" not in net.got
+
+
+def test_a_connection_does_not_become_another_protocol_after_a_plain_request() -> None:
+    net = Net()
+    fields = "Connection: Upgrade, X-A\r\nUpgrade: websocket\r\nExpect: 100-continue\r\nContent-Length: 3\r\n"
+    talk(net, get("http://good.example.org/", fields, "POST", "abc\x01GET http://evil.example.net/ HTTP/1.1\r\n\r\n"))
+    assert net.got.endswith(b"\r\nConnection: close\r\n\r\nabc")
+    assert b"pgrade" not in net.got
+
+
+def test_a_client_that_does_not_wait_for_the_tunnel_gets_the_same_checks() -> None:
+    good, evil = Net(), Net()
+    assert talk(good, connect("good.example.org:443") + hello("Good.example.org.")).endswith(ANSWER)
+    talk(evil, connect("good.example.org:443") + hello("evil.example.net"))
+    assert (bool(good.got), bytes(evil.got)) == (True, b"")
+
+
+def test_waiting_connections_close_the_proxy_for_others_only_up_to_a_limit() -> None:
+    async def run() -> tuple[bytes, bytes]:
+        net = Net()
+        proxy = Proxy(net.permit, net.resolve, net.connect)
+        listening = socket.create_server(("127.0.0.1", 0), backlog=256)
+        await proxy.serve(listening)
+        there = listening.getsockname()[:2]
+        waiting = [await asyncio.open_connection(*there) for _ in range(CONNECTIONS)]
+
+        async def asked() -> bytes:
+            reader, writer = await asyncio.open_connection(*there)
+            answer = b""
+            with suppress(OSError):
+                writer.write(get("http://good.example.org/"))
+                answer = await asyncio.wait_for(reader.read(), 5)
+            writer.close()
+            return answer[:12]
+
+        full = await asked()
+        for _, writer in waiting:
+            writer.close()
+        await asyncio.sleep(0.1)
+        free = await asked()
+        proxy.close()
+        for server in net.servers:
+            server.close()
+        return full, free
+
+    full, free = asyncio.run(run())
+    assert full in (b"HTTP/1.1 503", b"")
+    assert free == b"HTTP/1.1 200"
 
 
 def test_an_encrypted_upload_ends_at_the_limit_and_counts_over_connections() -> None:
