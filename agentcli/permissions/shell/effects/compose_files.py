@@ -212,7 +212,8 @@ def _mount(top: Path, workspace: Workspace, node: Node) -> Iterator[str]:
             yield "…"
     elif isinstance(node, str):
         source, colon, rest = node.partition(":")
-        if not colon and not node.startswith("/"):
+        named = not node.startswith(("/", "."))
+        if named and not (colon and _is_volume(source)):
             yield "…"
         elif colon and not _is_volume(source):
             yield from _given(top, workspace, rest.rpartition(":")[2] != "ro", source)
@@ -224,12 +225,13 @@ def _is_volume(node: Node) -> bool:
     return isinstance(node, str) and re.fullmatch(_VOLUME, node, re.ASCII) is not None
 
 
-_VOLUME = r"[A-Za-z0-9][\w.-]*"
+_VOLUME = r"[A-Za-z0-9][\w.-]+"
+"""Pattern of the name of a volume: a single letter is a drive."""
 
 
 _OF_MOUNTS = word_set("type source src target dst destination read_only consistency volume tmpfs")
 _HARMLESS = word_set("""
-annotations attach cap_drop command container_name cpu_count cpu_percent cpu_shares cpu_quota cpu_period cpus cpuset depends_on dns dns_opt
+attach cap_drop command container_name cpu_count cpu_percent cpu_shares cpu_quota cpu_period cpus cpuset depends_on dns dns_opt
 dns_search domainname entrypoint environment expose extra_hosts healthcheck hostname image init labels links mac_address
 mem_limit mem_reservation mem_swappiness memswap_limit pids_limit platform ports profiles pull_policy read_only restart
 scale shm_size stdin_open stop_grace_period stop_signal tmpfs tty ulimits user working_dir
@@ -250,12 +252,12 @@ def _top_level(top: Path, workspace: Workspace) -> Mapping[str, _Check]:
         "dockerfile": partial(_text, r"(?!/)(?!.*\.\.)[\w./-]+"),
     }
     resources = dict.fromkeys(("cpus", "memory", "pids"), _any)
-    deploy = {
+    deploy: dict[str, _Check] = {
         **dict.fromkeys(_OF_DEPLOYING, _any),
         "resources": partial(_each, partial(_others, known=resources)),
     }
     # Another driver lets the engine itself connect to a socket or a port of this machine.
-    logging = {"driver": partial(_text, "json-file|local|none|journald"), "options": _any}
+    logging: dict[str, _Check] = {"driver": partial(_text, "json-file|local|none|journald"), "options": _any}
     env_file = partial(_others, known={"path": file, "required": _any, "format": _any})
     service: dict[str, _Check] = {
         **dict.fromkeys(_HARMLESS, _any),

@@ -185,7 +185,7 @@ def _is_bounded(option: str, value: str, folder: Path, workspace: Workspace) -> 
             return _NAME.fullmatch(value) is not None and value != "host"
         case "-v" | "--volume":
             source, colon, rest = value.partition(":")
-            volume = _NAME.fullmatch(source) if colon else source.startswith("/")
+            volume = _VOLUME.fullmatch(source) if colon else source.startswith("/")
             return bool(volume) or (bool(colon) and _is_mountable(source, rest.endswith(":ro"), folder, workspace))
         case "--mount":
             given = dict(part.partition("=")[::2] for part in value.split(","))
@@ -193,7 +193,9 @@ def _is_bounded(option: str, value: str, folder: Path, workspace: Workspace) -> 
             plain = len(given) == value.count(",") + 1 and not given.keys() - _OF_MOUNTS
             if given.get("type") == "bind":
                 return plain and _is_mountable(source, given.get("readonly") in ("", "true"), folder, workspace)
-            return plain and given.get("type") in ("volume", "tmpfs") and (not source or bool(_NAME.fullmatch(source)))
+            return (
+                plain and given.get("type") in ("volume", "tmpfs") and (not source or bool(_VOLUME.fullmatch(source)))
+            )
         case "-f" | "--file" | "--env-file" | "--iidfile":
             return option != "--iidfile" and judge_path(value, workspace, write=False, cwd=folder).verdict == "free"
         case "--security-opt":
@@ -214,6 +216,8 @@ def _is_context(path: str, folder: Path, workspace: Workspace) -> bool:
     return free and ":" not in path and probe.is_dir(folder / path)
 
 
+_VOLUME = re.compile(r"[A-Za-z0-9][\w.-]+")
+"""Name of a volume: a single letter is a drive."""
 _OF_MOUNTS = frozenset({"type", "source", "src", "target", "dst", "destination", "readonly"})
 _OTHER_PROJECT = re.compile(r"-p|--project-name")
 _PULL = Shape("-q --quiet --platform=text", "object")

@@ -115,7 +115,7 @@ def test_containers_of_a_project_are_asked_about_once(command: str, workspace: W
             "--pid host", "--pid=host", "--network host", "--net=host", "--network container:db", "--ipc host", "--userns=host", "--uts=host",
             "--device /dev/sda", "--cap-add SYS_ADMIN", "--security-opt seccomp=unconfined", "--gpus all", "--volumes-from db", "-e HOME",
             "--env-file ../x", "--env-file .env", "--add-host a:b", "--runtime x", "--cgroup-parent /", "--volume-driver x", "--rm -itv /:/h",
-            "-e=HOME", "-v=/:/h", "-tv=/:/h", "-v=./.git:/g", "--mount type=bind,src=./.git,dst=/g,readonly=false", "--mount type=bind,src=./.git,dst=/g,readonly=0")),
+            "-v c:/Users:/h", "-e=HOME", "-v=/:/h", "-tv=/:/h", "-v=./.git:/g", "--mount type=bind,src=./.git,dst=/g,readonly=false", "--mount type=bind,src=./.git,dst=/g,readonly=0")),
         *("docker run x nsenter -t 1 sh", "docker run x cat /proc/1/environ", "docker run -H tcp://a x", "docker -H tcp://a run x", "docker --context p run x"),
         *(f"docker build {given}" for given in (
             "..", "/", "-", "https://example.org/a.git", "git@example.org:a/b", "--secret id=a,src=/etc/shadow .", "--ssh default .", "--network=host .",
@@ -147,7 +147,7 @@ def test_what_may_give_containers_more_asks_each_time(command: str, workspace: W
         *(f"services:\n  a:\n    {line}" for line in (
             "privileged: true", '"privileged": true', "'privileged': true", '"priv\\x69leged": true', "pid: host", "ipc: host", "network_mode: host",
             'network_mode: "ho\\x73t"', "network_mode: container:b", "network_mode: ${X}", "cap_add: [ALL]", "devices: [/dev/sda]", "userns_mode: host",
-            "security_opt: [seccomp:unconfined]", "volumes: ['/:/h']", "volumes: ['..:/h']", "volumes: ['~:/h']", "volumes: ['${X}:/h']",
+            "security_opt: [seccomp:unconfined]", "volumes: ['/:/h']", "volumes: ['..:/h']", "volumes: ['c:/Users:/h']", "annotations: {run.oci.handler: x}", "volumes: ['~:/h']", "volumes: ['${X}:/h']",
             'volumes: ["\\x2f:/h"]', "volumes:\n    - /var/run/docker.sock:/s", "volumes:\n    - type: bind\n      source: /\n      target: /h",
             "volumes:\n    - {type: bind, source: /, target: /h}", "volumes:\n    - type: volume\n      source: ./a\n      target: /h",
             "volumes: ['./.git:/g']", "volumes: ['./.env:/e']", "volumes_from: [b]", "build: ..", "build: /", "build: https://example.org/a.git",
