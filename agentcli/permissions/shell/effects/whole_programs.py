@@ -206,7 +206,9 @@ def _any_code(words: Sequence[str], folders: Sequence[Path], workspace: Workspac
 def _others_see(words: Sequence[str]) -> bool:
     """Return True for a command of a package manager that changes what others get, or a person's account."""
     verbs = [word for word in words[1:] if not word.startswith("-")][:2]
-    return words[0].partition("@")[0] in FETCHING and not _OTHERS_SEE.isdisjoint(verbs)
+    # The word after an option may be its value.
+    apart = [after for before, after in pairwise(words) if not (before.startswith("-") or after.startswith("-"))][:2]
+    return words[0].partition("@")[0] in FETCHING and not _OTHERS_SEE.isdisjoint((*verbs, *apart))
 
 
 _RUNNERS = {"npm": "npx", "pnpm": "pnpx", "bun": "bunx", "uv": "uvx"}

@@ -696,6 +696,7 @@ def test_a_rule_about_an_interpreter_covers_no_other_program(workspace: Workspac
     [
         *("npm publish", "npm token create", "pnpm test", "bunx x", "node x.js", "sudo npm test", "./npm x"),
         *("npx npm publish", "npx -y npm@latest publish", "npm exec -- npm publish --tag x", "npx pnpm login"),
+        *("npm -w a -w b publish", "npm --registry https://example.org --tag beta publish"),
     ],
 )
 def test_a_rule_about_a_runner_of_packages_covers_no_other_manager(workspace: Workspace, command: str) -> None:
