@@ -34,7 +34,7 @@ _LARGEST = 64_000
 _STEERING = re.compile(
     rb"(?<![\w.-])(?:(?:DOCKER|BUILDX|BUILDKIT|LD|DYLD)_\w+|COMPOSE_\w*FILES?|PATH|HOME)[\s\x80-\xff]*[=:]"
 )
-"""A variable in a `.env` file, in its form `A=B` or `A: B`, that chooses other files, another engine or other programs."""
+"""A variable in a `.env` file that chooses other files, another engine or other programs: `A=B` or `A: B`."""
 
 
 def why_more(named: Sequence[str], folder: Path, workspace: Workspace) -> str:
