@@ -511,6 +511,17 @@ def below(path: str | Path, tops: Iterable[str | Path]) -> bool:
     return f"{path}/".startswith(prefixes(tops))
 
 
+def free_either_way(path: str, workspace: Workspace, *, write: bool, cwd: Path) -> bool:
+    """Return True if a path is free, and means the same to a program that removes `..` before it follows links."""
+    return means_one(path, cwd) and judge_path(path, workspace, write=write, cwd=cwd).verdict == "free"
+
+
+def means_one(path: str, cwd: Path) -> bool:
+    """Return True if a path leads to one place, whether its links are followed or its `..` are removed first."""
+    there = cwd / path
+    return not impossible(path) and resolved(there) == resolved(os.path.normpath(there))
+
+
 def holds_denied(path: Path, workspace: Workspace) -> bool:
     """Return True if deny rules keep a path, or a file below it, from being read."""
     there = resolved(path) if workspace.denied else path

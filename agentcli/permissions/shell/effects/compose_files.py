@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from agentcli.permissions.paths import Workspace, below, holds_denied, judge_path, resolved
+from agentcli.permissions.paths import Workspace, below, free_either_way, holds_denied, means_one, resolved
 from agentcli.permissions.shell.programs.known_programs import word_set
 from agentcli.system import probe
 
@@ -75,7 +75,7 @@ def _content(path: Path) -> bytes | None:
 
 
 def _why_of(path: Path, top: Path, workspace: Workspace) -> str:
-    free = judge_path(str(path), workspace, write=False).verdict == "free"
+    free = free_either_way(str(path), workspace, write=False, cwd=workspace.cwd)
     data = _content(path) if free else None
     try:
         found = _read(data.decode()) if data is not None else None
@@ -182,7 +182,7 @@ def _text(pattern: str, node: Node) -> Iterator[str]:
 def _path(top: Path, workspace: Workspace, write: bool, node: Node) -> Iterator[str]:
     """Check a file or folder of the workspace, known without variables."""
     plain = isinstance(node, str) and node and not re.search(r"[$\\:*?\[]|^~|^[\w.-]+@", node)
-    if not plain or judge_path(str(node), workspace, write=write, cwd=top).verdict != "free":
+    if not plain or not free_either_way(str(node), workspace, write=write, cwd=top):
         yield "…"
 
 
@@ -196,7 +196,7 @@ def _given(top: Path, workspace: Workspace, write: bool, node: Node) -> Iterator
 def _inside(top: Path, workspace: Workspace, node: Node) -> Iterator[str]:
     """Check a file with variables, which is in the workspace; it may be one that only its owner reads."""
     plain = isinstance(node, str) and node and not re.search(r"[$\\:*?\[]|^~", node)
-    if not plain or not below(resolved(top / str(node)), workspace.resolved_roots):
+    if not plain or not means_one(str(node), top) or not below(resolved(top / str(node)), workspace.resolved_roots):
         yield "…"
 
 
@@ -310,8 +310,8 @@ def _build(top: Path, workspace: Workspace, known: Mapping[str, _Check], node: N
     """Check a build: its keys, or only its folder, and the file with its steps."""
     given = dict(node) if isinstance(node, tuple) else {"context": node}
     yield from _others(tuple(given.items()) if not isinstance(node, tuple) else node, known)
-    file = top / str(given.get("context", ".")) / str(given.get("dockerfile", "Dockerfile"))
-    if judge_path(str(file), workspace, write=False).verdict != "free":
+    file = os.path.join(str(given.get("context", ".")), str(given.get("dockerfile", "Dockerfile")))
+    if not free_either_way(file, workspace, write=False, cwd=top):
         yield "dockerfile"
 
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from agentcli.permissions.paths import Workspace, holds_denied, judge_path
+from agentcli.permissions.paths import Workspace, free_either_way, holds_denied, means_one
 from agentcli.permissions.rules import IN_CONTAINER, OWN_PROJECT
 from agentcli.permissions.shell.effects.other_machine import Visit, only_reads_there
 from agentcli.permissions.shell.effects.taking import may_be_made, may_be_taken
@@ -95,8 +95,8 @@ def _of_project(arguments: Sequence[str], folders: Sequence[Path], workspace: Wo
     if not rest or any(word.startswith(("-p", "--project-name")) for word in options):
         return "", []
     files = [word.partition("=")[2] or word for word in options if not word.startswith("-") or "=" in word]
-    named = (judge_path(word, workspace, write=False, cwd=at) for word in (".", *files) for at in folders)
-    if not all(one.verdict == "free" for one in named):
+    named = [(word, at) for word in (".", *files) for at in folders]
+    if not all(free_either_way(word, workspace, write=False, cwd=at) for word, at in named):
         return "", []
     if reads_service(("docker", "compose", *arguments)):
         return OWN_PROJECT, []
@@ -197,7 +197,7 @@ def _is_bounded(option: str, value: str, folder: Path, workspace: Workspace) -> 
                 plain and given.get("type") in ("volume", "tmpfs") and (not source or bool(_VOLUME.fullmatch(source)))
             )
         case "-f" | "--file" | "--env-file" | "--iidfile":
-            return option != "--iidfile" and judge_path(value, workspace, write=False, cwd=folder).verdict == "free"
+            return option != "--iidfile" and free_either_way(value, workspace, write=False, cwd=folder)
         case "--security-opt":
             return value in ("no-new-privileges", "no-new-privileges:true")
         case _:
@@ -206,13 +206,13 @@ def _is_bounded(option: str, value: str, folder: Path, workspace: Workspace) -> 
 
 def _is_mountable(source: str, read_only: bool, folder: Path, workspace: Workspace) -> bool:
     plain = source.startswith(("/", ".")) and "\\" not in source and not holds_denied(folder / source, workspace)
-    return plain and judge_path(source, workspace, write=not read_only, cwd=folder).verdict == "free"
+    return plain and free_either_way(source, workspace, write=not read_only, cwd=folder)
 
 
 def _is_context(path: str, folder: Path, workspace: Workspace) -> bool:
     """Return True for a folder of the workspace, which a build gets."""
     paths = (path, os.path.join(path, "Dockerfile"))
-    free = all(judge_path(one, workspace, write=False, cwd=folder).verdict == "free" for one in paths)
+    free = all(free_either_way(one, workspace, write=False, cwd=folder) for one in paths)
     return free and ":" not in path and probe.is_dir(folder / path)
 
 
@@ -335,4 +335,4 @@ def _copied(arguments: Sequence[str], folders: Sequence[Path], workspace: Worksp
         free = all(may_be_made(here, os.path.basename(path), folder, workspace) for folder in folders)
     else:
         free = all(may_be_taken(here, folder, workspace) for folder in folders)
-    return container if free else ""
+    return container if free and all(means_one(here, folder) for folder in folders) else ""

@@ -255,6 +255,31 @@ def test_a_folder_that_leads_elsewhere_is_not_the_workspaces(workspace: Workspac
     assert decision("docker compose up", workspace) == "ask"
 
 
+@each_row(
+    "command",
+    [
+        *(f"docker run {given} x ls" for given in ("-v ./deep/../..:/h", "--mount type=bind,src=./deep/../..,dst=/h", "--env-file deep/../../env")),
+        *("docker build deep/../..", "docker build -f deep/../../Dockerfile .", "docker cp api:/x deep/../../new", "docker cp deep/../../env api:/x"),
+        *("docker compose -f deep/compose.yml up", "docker compose -f deep/../more.yml up", "docker compose -f deep/../more.yml ps", "docker compose up"),
+    ],
+)  # fmt: skip
+def test_a_path_is_the_same_whether_links_or_parents_are_followed_first(command: str, workspace: Workspace) -> None:
+    (workspace.cwd / "src/pkg").mkdir(exist_ok=True)
+    if not (workspace.cwd / "deep").is_symlink():
+        (workspace.cwd / "deep").symlink_to("src/pkg")
+    for file, source in (("src/pkg/compose.yml", "../.."), ("compose.yml", "./deep/../.."), ("src/more.yml", "./pkg")):
+        (workspace.cwd / file).write_text(f"services:\n  a:\n    volumes: ['{source}:/h']\n")
+    rules = ALLOWED + parse_rules(allow=["network(container:api)"])
+    assert decision(command, workspace, rules) == "ask"
+    for plain in (
+        "docker run -v ./src/pkg/..:/h -v ./deep:/d x ls",
+        "docker build src/../src",
+        "docker cp deep/a.py api:/x",
+    ):
+        assert decision(plain, workspace, rules) == "allow", plain
+    assert decision("docker compose -f src/pkg/../more.yml up", workspace, rules) == "allow"
+
+
 def test_a_container_gets_no_files_of_deny_rules(workspace: Workspace) -> None:
     (workspace.cwd / "compose.yml").write_text("services:\n  a:\n    volumes: ['./src:/app']\n")
     (workspace.cwd / "docs").mkdir()
