@@ -512,7 +512,7 @@ def below(path: str | Path, tops: Iterable[str | Path]) -> bool:
 
 
 def free_either_way(path: str, workspace: Workspace, *, write: bool, cwd: Path) -> bool:
-    """Return True if a path is free, and means the same to a program that removes `..` before it follows links."""
+    """Return True if a path is free, and means one place (see `means_one`)."""
     return means_one(path, cwd) and judge_path(path, workspace, write=write, cwd=cwd).verdict == "free"
 
 
