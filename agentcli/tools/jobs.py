@@ -232,11 +232,11 @@ def _end_of(job: Job) -> str:
 def ended_job(text: str) -> tuple[str, int | None] | None:
     """Return the id and exit code of the job whose end a text reports; None for any other text.
 
-    The code of a stopped job is None.
+    The code of a stopped job is None. Claude Code reports it in an element with the job's id.
     """
     found = re.match(
         r"(?s)Background job (\S+) \(.*\) has ended: (?:(done)|stopped|failed \(exit code (-?\d+)\))\.", text
-    )
+    ) or re.match(r"(?s)\s*<task-notification>\s*<task-id>([\w-]+)<()(?:.*\(exit code (\d+)\)|)", text)
     return (found[1], 0 if found[2] else int(found[3]) if found[3] else None) if found else None
 
 

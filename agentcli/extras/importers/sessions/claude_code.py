@@ -46,6 +46,9 @@ _COMMAND = re.compile(
 )
 """A slash command that is a prompt; commands that the program runs itself begin with `<command-name>`."""
 _EXIT = re.compile(r"^(?:Error: )?Exit code (\d+)")
+_JOB = re.compile(r"Command running in background with ID: (\w+)|<task_id>(\w+)</task_id>\s*<task_type>local_bash<")
+"""The start of a background command, or what it printed since."""
+_ENDED = re.compile(r"<status>(?!running)\w+</status>(?:\s*<exit_code>(\d+)<)?")
 _DENIED = "The user doesn't want to"
 _INTERRUPTED = "[Request interrupted by user"
 
@@ -304,7 +307,11 @@ def _status(failed: bool, text: str, details: Json) -> Status:
 
 def _metadata(text: str, details: Json, status: Status) -> Json:
     known: Json = {}
-    if "stdout" in details and status == "success":
+    if job := _JOB.search(text[:200]):
+        ended = _ENDED.search(text[:400]) if job[2] else None
+        known = {"job": job[1] or job[2], "state": "ended" if ended else "running"}
+        known |= {"exit_code": int(ended[1])} if ended and ended[1] else {}
+    elif "stdout" in details and status == "success":
         known["exit_code"] = 0
     elif found := _EXIT.match(text):
         known["exit_code"] = int(found[1])

@@ -34,8 +34,9 @@ _UNSUPPORTED = "unsupported call: "
 _INSTRUCTIONS = "# AGENTS.md instructions"
 _EXIT = re.compile(r"^(?:Exit code: |Process exited with code )(-?\d+)", re.MULTILINE)
 _HEAD = re.compile(
-    r"\A(?:Command: (?s:.*?)\n(?=Chunk ID: ))?(?:(?:Exit code|Wall time|Total output lines|Chunk ID|Process exited|Original token count)[^\n]*\n)+Output:\n"
+    r"\A(?:Command: (?s:.*?)\n(?=Chunk ID: ))?(?:(?:Exit code|Wall time|Total output lines|Chunk ID|Process exited|Process running|Original token count)[^\n]*\n)+Output:\n"
 )
+_RUNNING = re.compile(r"^Process running with session ID (\d+)$", re.MULTILINE)
 _PICTURE = re.compile(r"data:(image/[\w.+-]+);base64,(.*)", re.DOTALL)
 
 
@@ -68,6 +69,8 @@ class _Reader:
         self.model = ""
         self.reply: int | None = None
         self.changes: dict[str, Json] = {}
+        self.polls: dict[str, str] = {}
+        """The background jobs whose output calls ask for, by these calls' ids."""
         self.exact = False
         self.sealed = 0
 
@@ -128,9 +131,14 @@ class _Reader:
             case "reasoning":
                 self._part(time, *_reasoning(payload))
             case "function_call" | "custom_tool_call" | "local_shell_call":
-                self._part(time, _call(payload))
+                call = _call(payload)
+                if call.name == "bash_output":
+                    self.polls[call.call_id] = str(call.input.get("id") or "")
+                self._part(time, call)
             case "function_call_output" | "custom_tool_call_output":
-                self._say(Item(time, _result(payload, time, self.changes.pop(payload["call_id"], {}))))
+                key = payload["call_id"]
+                job = {"job": self.polls.pop(key)} if key in self.polls else {}
+                self._say(Item(time, _result(payload, time, {**job, **self.changes.pop(key, {})})))
             case _:
                 pass  # the system's own messages, the provider's searches, snapshots of the repository
 
@@ -271,11 +279,16 @@ def _command(command: Any) -> str:
     return " ".join(arguments)
 
 
-def _result(payload: Json, time: str, changed: Json) -> ToolResult:
+def _result(payload: Json, time: str, known: Json) -> ToolResult:
     output = payload.get("output")
     text, code, failed = _output(output)
     images = images_of(_parts(output)) if isinstance(output, list) else ()
-    metadata = changed if code is None else {"exit_code": code, **changed}
+    head = _HEAD.match(output) if isinstance(output, str) else None
+    if running := head and _RUNNING.search(head[0]):
+        known = {"job": running[1], **known}
+    metadata = known if code is None else {"exit_code": code, **known}
+    if "job" in known:
+        metadata["state"] = "running" if running else "ended"
     status: Status = "error" if failed or code or text.startswith(_UNSUPPORTED) else "success"
     return ToolResult(payload["call_id"], "", status, text, ended=seconds(time), metadata=metadata, images=images)
 

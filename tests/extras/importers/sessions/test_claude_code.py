@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from agentcli.core.message import Message
+from agentcli.core.message import Message, ToolResult
 from agentcli.core.record import Compaction
 from agentcli.extras.importers.sessions import Imported, claude_code
 from tests.tables import each_row
@@ -65,3 +65,30 @@ def test_a_branch_that_was_left_is_named_as_one() -> None:
     session = read(entry("p1", None), entry("r1", "p1", "assistant"), entry("x", "r1"), entry("p2", "r1"))
     assert texts(session) == ["text of p1", "text of r1", "text of p2"]
     assert session.notes == ("1 entries of abandoned branches were left out",)
+
+
+def test_a_background_command_ends_where_its_output_is_asked_for() -> None:
+    started = "Command running in background with ID: b7. Output is being written to: /tmp/b7.output."
+    head = (
+        "<retrieval_status>success</retrieval_status>\n\n<task_id>b7</task_id>\n\n<task_type>local_bash</task_type>\n\n"
+    )
+    outputs = {
+        "Bash": started,
+        "TaskOutput": f"{head}<status>failed</status>\n\n<exit_code>2</exit_code>\n\n<output>\n</output>",
+        "BashOutput": f"{head}<status>running</status>",
+    }
+    lines, above = list[dict[str, Any]](), None
+    for name, output in outputs.items():
+        use = {"type": "tool_use", "id": name, "name": name, "input": {}}
+        result = {"type": "tool_result", "tool_use_id": name, "content": output}
+        for kind, block in (("assistant", use), ("user", result)):
+            message = {"role": kind, "content": [block], "id": name, "model": "m"}
+            lines.append({"type": kind, "uuid": f"{kind}-{name}", "parentUuid": above, "message": message})
+            above = f"{kind}-{name}"
+    lines[1]["toolUseResult"] = {"stdout": ""}
+    results = [body for _, body in read(*lines).bodies if isinstance(body, ToolResult)]
+    assert [result.metadata for result in results] == [
+        {"job": "b7", "state": "running"},
+        {"job": "b7", "state": "ended", "exit_code": 2},
+        {"job": "b7", "state": "running"},
+    ]
