@@ -130,7 +130,7 @@ def named_kinds(words: Sequence[str]) -> frozenset[Kind]:
         first = next((kinds for word in operands if (kinds := _named(_script(word)))), frozenset[Kind]())
         separate = any(re.search(r"(?i)(?:^|[:_-])tests?(?:$|[:_-])", word) and "/" not in word for word in operands)
         found = found if separate else first
-    return found or (frozenset({"lint"}) if "--check" in words else found)
+    return found or (frozenset({"lint"}) if {"--check", "--noEmit"} & set(words) else found)
 
 
 _CALLS_MODULE = r"\b(?<!\.)import (?:\w+, )*(\w+)\b(?s:.*)\b\1\.(?:main|compile\w*)\("
@@ -207,7 +207,7 @@ def checkers_in(words: Sequence[str], kinds: frozenset[Kind]) -> frozenset[str]:
     return frozenset(map(task, kinds))
 
 
-def task(kind: Kind) -> str:
+def task(kind: str) -> str:
     """Return the name for whatever checkers of a kind a task chooses."""
     return f"task {kind}"
 
@@ -250,6 +250,8 @@ def _script(word: str) -> str:
 
 @cache
 def _named(word: str) -> frozenset[Kind]:
+    if re.fullmatch(r"Test-[A-Z][A-Za-z]+", word):
+        return frozenset()  # a command of PowerShell, such as Test-Path
     found = set[Kind]()
     for kind, names in _KINDS:
         if re.search(rf"(?i)(?:^|[:/_.\-@+])(?:{names})(?:$|[:/_.\-@\d])", word) and word != ".":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from agentcli.core.dataclass import dataclass
@@ -57,8 +58,6 @@ OBJECT = rf" (?:`(?![^`]*\b{SUBJECTS}\b)|_|--|an?\b|the\b(?![^.,;()]*\b(?:suites
 """An object after `pass`: `passes the flag to it` says nothing of tests."""
 _OF_ITS_OWN = r"suites?|cases|runs?|sets?|OK|results?|commands?|files?|jobs?|targets?|pass\w*|is|was|are|now|still|also|all|both|green|clean|just|has|completed|finished|ran|succe\w+|in|of|for|at|on|with|after|and|or|locally|–|—"
 """Words after `test` that leave it the subject. With any other it is a name, such as a test client."""
-_LAST = r"(?=[^\w`]*(?:$|[.,;:!?()|—–✅✓✔🎉-]|(?:and|but|so|again|now|too|locally)\b))"
-"""The end of a part, or almost."""
 PREDICATE = rf"[^\w`]*(?:$|[.,;:!?()|—–✅✓✔🎉-]|(?:and|or|on|for|in|with|across|after|at|again|now|too|as|by|under|via|through|from|per|both|but|so|locally|everywhere|throughout|since|without|except|{SUBJECTS})\b)"
 """What may follow `clean` or `green` if a run is: the end of its part, or a run.
 
@@ -66,21 +65,20 @@ Another noun may not.
 """
 NO_ERRORS = r"(?:no|zero|0|without(?: any)?) (?:(?:new|other|further|remaining|more|lint(?:er|ing)?|type(?:[- ]?check(?:ing|er)?)?|TS|TypeScript|compil\w+|build|test)(?:[/ ]|,? or |,? and ))*(?:errors|issues|warnings|problems|findings|failures|complaints|regressions|violations)"
 """What a linter or compiler finds if it succeeds."""
-_AT_REST = rf"(?:(?:all|both|ran|runs?|goes|went|came) (?:fine|good|through)|(?:is|are|all|both|stays?) (?:happy|satisfied|quiet|silent)){_LAST}"
-"""A success in words that mean one only behind such a verb."""
-_NOTHING = rf"\b(?:report|find|found|show|print|raise|produce|ha|turn|came|come)\w* (?:up |back )?(?:with )?(?:nothing|no output)(?: to say| new)?{_LAST}"
 _SAYS = r"(?:sa(?:id|ys?)|report(?:s|ed)?|claim(?:s|ed)?|confirm(?:s|ed)?|state[sd]?|mention(?:s|ed)?)"
+LOANWORDS = (r"tests?|pytest|vitest|jest|e2e", r"builds?|compiled?", r"lint|typescript|tsc|type-?check")
+"""English words for tests, builds and linters that texts in other languages use."""
 LANGUAGES = {
     "English": Words(
-        "test pass green clean succe ✅ ✓ ✔ verif validat fail exit gone longer warning fixed resolved works error issue lint build compil check happy fine good nothing problem complain regress violat typescript suite confirm output",
+        "test pass green clean succe ✅ ✓ ✔ verif validat fail exit gone longer warning fixed resolved works error issue lint build compil check fine nothing correctly perfectly properly problem complain regress violat typescript suite confirm output",
         rf"\b(?:tests|specs|suites?|e2e|pytest|vitest|jest|test(?=\W*$|\W*[^\w\s:]|: *(?:[^\w\s]|\d|all |pass|succ|green|OK)| (?:_|[\w:-]+`|(?:{_OF_ITS_OWN})\b))|spec(?= (?:{_OF_ITS_OWN})\b))\b(?!-)",
-        r"\b(?:(?:xcode)?builds?|(?:re-?)?compil(?:es?|ed|ation)|bundles|(?:re)?built(?= (?:[\w./-]+ ){0,3}(?:successfully|cleanly|fine|without)\b))\b(?![- ]time)",
-        rf"\b(?:lint(?=\W*$|\W*[^\w\s]| (?:_|[\w:-]+`|(?:{_OF_ITS_OWN}|already|reports?|issues|errors|warnings|checks)\b))|lint(?:er|ers|ed|ing|s)|(?!(?:f|g|c|sp)lint)\w+lint|ruff|mypy|pyright|clippy|vet|static analysis|analyzer|(?:dart|flutter) analyze|type[- ]?check(?:s|er|ing)?|(?:type|TS)[- ]errors?|types|typescript|tsc|format(?:ting)?|prettier)\b",
-        rf"(?<!-)\b(?:(?:(?<!(?<!continue )(?<!continues )to )(?<!first )(?<!final )(?<!second )pass|passes|passed|(?<!for )(?<!by )(?<!of )(?<!as )(?<!\ba )passing)(?!{OBJECT})|(?:green|clean|(?<!\ba )(?<!\bevery )successful)(?={PREDICATE})|cleanly|succeeds?|succeeded|(?<!\ba )success(?={PREDICATE})|successfully(?={PREDICATE}| (?:built|compiled|passed|ran|run|completed|finished|executed)\b)|OK|exit(?:s|ed|ing)?(?: with)?(?: code| status)?[ :=]+0|checks? out|{NO_ERRORS}|{_AT_REST}|{_NOTHING})\b",
-        r"\bI(?:['’]ve| have)? (?:also )?(?:\w+ly )?(?:verified|validated|(?:smoke-)?tested)\b|(?:^|, |[+&/] |\b(?:and|all|fully|now|been|is|are|was|were|\w+ly) )(?:verified|tested)\b(?! (?:by|with) (?:you|hand))|(?:^|, |\band |ly )validated\b|\((?:verified|tested)(?= (?:in|on|against|with|via|by|live|locally)\b)|\b(?:fix(?:es)? verified|(?:verified|validated|tested) end[- ]to[- ]end)\b|^verification (?:was|consisted)\b|^(?:\w+ )?(?:verification|validation)s? (?:has |have |also |all |is |are |now )*(?:pass(?:ed|es)?|succeeded|clean|green)\b(?! so far)|^(?:verdict|result|outcome): (?:pass\w*|success\w*|OK|green)\b",
+        r"\b(?:(?:xcode)?builds?|(?:re-?)?compil(?:es?|ed|ing|ation)|building(?= (?:successfully|cleanly|fine)\b)|(?:re)?built(?= (?:[\w./-]+ ){0,3}(?:successfully|cleanly|fine|without)\b))\b(?![- ]time)",
+        rf"\b(?:lint(?=\W*$|\W*[^\w\s]| (?:_|[\w:-]+`|(?:{_OF_ITS_OWN}|already|reports?|issues|errors|warnings|checks)\b))|lint(?:er|ers|ed|ing|s)|(?!(?:f|g|c|sp)lint)\w+lint|vet|static analysis|type[- ]?check(?:s|er|ing)?|(?:type|TS)[- ]errors?|types|typescript|format(?:ting)?)\b",
+        rf"(?<!-)\b(?:(?:(?<!(?<!continue )(?<!continues )to )(?<!first )(?<!final )(?<!second )pass|passes|passed|(?<!for )(?<!by )(?<!of )(?<!as )(?<!\ba )passing)(?!{OBJECT})|(?:green|clean|(?<!\ba )(?<!\bevery )successful)(?={PREDICATE})|cleanly|succeeds?|succeeded|(?<!\ba )success(?={PREDICATE})|successfully(?={PREDICATE}| (?:built|compiled|passed|ran|run|completed|finished|executed)\b)|OK|exit(?:s|ed|ing)?(?: with)?(?: code| status)?[ :=]+0|checks? out|works(?={PREDICATE})|{NO_ERRORS})\b",
+        r"\bI(?:['’]ve| have)? (?:also )?(?:\w+ly )?(?:verified|validated|(?:smoke-)?tested)\b|(?:^|, |\(|[+&/] |\b(?:and|all|fully|now|been|is|are|was|were|\w+ly) )(?:verified|tested)\b(?! (?:by|with) (?:you|hand))|(?:^|, |\band |ly )validated\b|(?<!be )\bverified (?=clean|in|on|with|live|via|end)\b|^verification (?:was|consisted)\b|^(?:\w+ )?(?:verification|validation)s? (?:has |have |also |all |is |are |now )*(?:pass(?:ed|es)?|succeeded|clean|green)\b(?! so far)|^(?:verdict|result|outcome): (?:pass\w*|success\w*|OK|green)\b",
         r"^(?:(?:all|it|this|that|now|everything)(?: is| are|['’]s) )?(?:now )?(?:fixed|resolved)(?=[.!,;: ]|$)|\b(?:is|are|has been|have been) (?:now )?(?:fixed|resolved)\b|\bnow works\b|^works(?=[.!])|(?<!how )(?<!why )(?<!that )(?<!where )\bit works(?=[.!,;:]|$)|\bno longer (?:occurs?|happens?|crashes|reproduces?)\b|\b(?:error|crash|bug|warning|failure)s? (?:is|are) (?:now )?gone\b|\b(?:is|are) working (?:now|again)\b|\bworks (?:now|again|correctly|as expected)\b|^I(?:['’]ve| have) (?:now |just |also )?fixed (?:the|this|that|these|both|all|it)\b(?!.*:\W*$)",
-        r"n['’]t\b|\b(?:not|never|cannot|except|(?<!\bthe )(?<!\bpreviously )fail(?:s|ed|ing|ures?)?|broken|errors? (?:in|remain)|skipped|unverified|untested|pre-existing|previously|baseline|(?<!no )remain(?:s|ing)?|"
-        r"were already|no (?:(?!(?:and|all|errors?|issues?|warnings?)\b)[\w`-]+ ){0,6}(?:tests?|specs?)|(?:makes|making|lets|letting) (?:\w+ ){0,3}tests?|(?<!each )(?<!every )one(?= (?:of|(?:[\w-]+ ){0,2}(?:tests?|specs?|suites?|cases?|checks?|pass|fail\w*))\b)|some|most|half|(?<!^)given|test plan|verify that|tests? that|expect(?!ation)\w*)\b|\b(\d+)(?:\s*/\s*| (?:out )?of )(?!\1\b)\d+[`\s]+(?:tests?|pass\w*)\b",
+        r"n['’]t\b|\b(?:not|never|cannot|except|(?<!\bthe )(?<!\bpreviously )fail(?:s|ed|ing|ures?)?|broken|errors? (?:in|remain)|skipped|unverified|pre-existing|previously|baseline|"
+        r"were already|no (?:(?!(?:and|all|errors?|issues?|warnings?)\b)[\w`-]+ ){0,6}(?:tests?|specs?)|(?<!each )(?<!every )one(?= (?:of|(?:[\w-]+ ){0,2}(?:tests?|specs?|suites?|cases?|checks?|pass|fail\w*))\b)|some|most)\b|\b(\d+)(?:\s*/\s*| (?:out )?of )(?!\1\b)\d+[`\s]+(?:tests?|pass\w*)\b",
         r"\b(?:verification|validation)\b|\b(?:checks?|tests?|commands?) (?:\w+ )?(?:run|ran|passed|executed|performed)\b|^(?:I )?(?:re-?)?ran$",
         r"\b(?:should|would|will|['’]ll|could|might|must|need(?:s|ed)? to|to (?:make|get|see|check|confirm|verify)|ensures?(?! _ pass)|make sure|(?:check|confirm|see) (?:that|whether)|(?<!\w )(?:verify|check|confirm|ensure|see|try|test) (?:it|they|everything|the|if|your|by|with)|until|once|when(?:ever)?|if|unless|before|so that|so the|want|let me|"
         r"waiting|(?<!\bby )running|pending|todo|criteri\w+|(?:next(?: steps?)?|plan|goals?|acceptance|remaining|left)(?=:))\b",
@@ -186,13 +184,24 @@ LANGUAGES = {
         r"\b(?:değil|hariç|başarısız|geçmiyor|gerekir|eğer|önce|için)\b",
         r"^(?:doğrulama|doğrulandı)\W*$",
     ),
+    "Vietnamese": Words(
+        "thành công lỗi kiểm đạt đã sạch hợp",
+        r"kiểm thử",
+        r"biên dịch",
+        r"định dạng",
+        r"\b(?:thành công|không (?:có |còn )?lỗi|đều đạt|pass(?:ed)?|hoạt động tốt|sạch|hợp lệ)\b",
+        r"\bđã (?:kiểm tra|xác minh|kiểm thử|test|verify|validate)\b",
+        r"\bđã (?:sửa|khắc phục|fix)\b",
+        r"\b(?:không(?! (?:có |còn )?lỗi)|chưa|sẽ|nếu|cần|trước khi|thất bại|nên|phải|để)\b",
+        r"^(?:kết quả )?(?:kiểm tra|xác minh|kiểm thử)\W*$",
+    ),
     "Chinese": Words(
         "通过 成功 错误 全绿 验证 测试 修复 解决 修好 正确 正常",
-        r"(?:单元|集成|回归|所有|全部|\d+ ?(?:个|项)?)[^，,]{0,6}测试|测试(?:用例|套件|都|均|全部|也都)|用例|\btests?\b", r"构建|编译", r"(?:代码|类型|静态|格式)检查|类型|\blint\b", r"通过|成功|无错误|没有错误|全绿", r"已验证|已测试|(?:验证|测试|检查)(?:已|也)?通过|测试过|^全(?:部|都)?[^，,]{0,6}(?:通过|成功|正确|正常)", r"已修复|已解决|修复完成|修好", r"没有通过|未|不|失败|应该|如果|除了|之前|需要|将", r"^(?:验证|校验)(?:结果|情况|通过)?\W*$"
+        r"(?:单元|集成|回归|所有|全部|\d+ ?(?:个|项)?)[^，,]{0,6}测试|测试(?:用例|套件|都|均|全部|也都)|用例|\btests?\b", r"构建|编译", r"(?:代码|类型|静态|格式)检查|类型|\blint\b", r"通过|成功|无错误|没有错误|全绿", r"已验证|已测试|(?:验证|测试|检查)(?:已|也)?通过|测试过|^全(?:部|都)?[^，,]{0,6}(?:通过|成功|正确|正常)", r"已修复|已解决|修复完成|修好", r"没(?!有?(?:错误|问题))|未|不|失败|应该|如果|除了|之前|以前|先前|上次|需要|将", r"^(?:验证|校验)(?:结果|情况|通过)?\W*$|^\w{0,4}验证$"
     ),
     "Japanese": Words(
         "通 パス 成功 合格 エラー グリーン 検証 確認 修正 直し 解決",
-        r"テスト", r"ビルド|コンパイル", r"リント|lint|型チェック", r"通り|通っ|通過|パス|成功|合格|正常|エラーなし|グリーン", r"検証済み|検証しました|確認済み|確認しました|動作確認", r"修正しました|修正済み|直しました|解決しました", r"ません|ない|失敗|はず|もし|場合|除き|前に|必要", r"^(?:動作)?(?:検証|確認)(?:結果|済み|した\w*|しました)?\W*$"
+        r"テスト", r"ビルド|コンパイル", r"リント|lint|型チェック", r"通り|通っ|通過|通过|パス|成功|合格|正常|エラーなし|グリーン", r"検証済み|検証しました|確認済み|確認しました|動作確認", r"修正しました|修正済み|直しました|解決しました", r"ません|ない|失敗|はず|もし|場合|除き|前に|以前|前回|既に|必要", r"^(?:動作)?(?:検証|確認)(?:結果|済み|した\w*|しました)?\W*$"
     ),
     "Korean": Words(
         "통과 성공 오류 검증 확인 수정 해결",
@@ -202,12 +211,22 @@ LANGUAGES = {
 """Each language with its words."""
 
 
+_TRADITIONAL = str.maketrans("過測試構編譯驗證檢錯誤沒綠運數據", "过测试构编译验证检错误没绿运数据")
+
+
+def simplified(text: str) -> str:
+    """Return a text with simplified letters for the traditional ones of Chinese words of claims."""
+    return text if text.isascii() else text.translate(_TRADITIONAL)
+
+
 def spoken_in(text: str) -> list[str]:
     """Return the languages whose words a text may use for a claim."""
-    found = set[str]()
+    found, text = set[str](), simplified(text)
     for start in range(0, len(text), _SLICE):
         low = text[start : start + _SLICE + _LONGEST_HINT].lower()
         found |= {name for name, words in LANGUAGES.items() if any(hint in low for hint in words.hints.split())}
+    if {"Chinese", "Japanese"} <= found and not re.search("[ぁ-んァ-ヶ]", text):
+        found.remove("Japanese")  # the words that it shares with Chinese
     return [name for name in LANGUAGES if name in found]
 
 

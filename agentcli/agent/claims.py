@@ -13,16 +13,30 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from agentcli.agent.check_commands import checkers, named_kinds
-from agentcli.agent.claim_words import LANGUAGES, NO_ERRORS, OBJECT, PREDICATE, SUBJECTS, Kind, spoken_in
-from agentcli.agent.reported_runs import REPORTED, SPAN, runs, runs_in, with_reports_marked
+from agentcli.agent.claim_words import (
+    LANGUAGES,
+    LOANWORDS,
+    NO_ERRORS,
+    OBJECT,
+    PREDICATE,
+    SUBJECTS,
+    Kind,
+    simplified,
+    spoken_in,
+)
+from agentcli.agent.reported_runs import REPORTED, SPAN, runs_in, with_reports_marked
 from agentcli.core.dataclass import dataclass
 
 _PATH = r"[^`\s]*(?:/|\.[^`\s])[^`\s]*"
 
-_FIGURES = rf"\b\d[\d,]* (?:\w+ )?(?:tests? (?:\w+ )?)?(?:pass(?:ed|ing|es)?\b(?!{OBJECT}))|\b(\d+)\s*/\s*\1 (?:tests?|pass)\w*|\b(?i:tests?|suites?|specs?)\b(?: (?:is|are|run|now|at|still|all))*:? (\d+)\s*/\s*\2(?=$|[.,;:)—–])"
-_WHOLE = r"(?<![\d/])([2-9]|[1-9]\d+)\s*/\s*\1(?![\d/]) ?"
-"""All of so many, before a success."""
 _MARK = r"(?:[✅✓✔☑]|\[[xX]\])"
+_FIGURES = rf"\b\d[\d,]* (?:(?!checks?\b|gates?\b)\w+ )?(?:tests? (?:\w+ )?)?(?:pass(?:ed|ing|es)?\b(?!{OBJECT}))|\b(\d+)\s*/\s*\1 (?:tests?|pass)\w*|\b(?i:tests?|suites?|specs?)\b(?: (?:is|are|run|now|at|still|all|results?))*:? (\d+)\s*/\s*\2(?=$|[.,;:)—–]| {_MARK})"
+_WHOLE = r"(?<![\d/])([1-9]\d*)\s*/\s*\1(?![\d/]) ?"
+"""All of so many, before a success."""
+_NO_MARK = r"[❌✗✘⚠⏳🔲]"
+_MADE = r"(?i:add|creat|wr[io]t|updat|new|plan|cover)"
+_MARKED_CELL = rf"\s*{_MARK}️?\s*(?:$|\d(?!.*\b{_MADE})|(?i:zero|none|no|ok|yes|0|pass|clean|green|success)\w*\W*$)"
+"""A cell of a table with a mark, before nothing that was made."""
 _RUN = r"(?:\d+ |all |unit |type ?)*(?:tests?|specs?|builds?|lint(?:ing)?|(?:type[- ]?)?check)(?: pass(?:ed|ing)?)?"
 _MARKED = rf"(?i)(?:^\W*|[|·,✅✓✔] ?){_RUN}[\W\d]{{0,9}}{_MARK}|`[^`\n]*\b(?:{SUBJECTS})\b[^`\n]*`\W{{0,6}}{_MARK}|^\W*{_MARK}\W{{0,3}}`[^`\n]*`\W*$"
 """A subject, or a command in backquotes, with a mark in a list or table."""
@@ -41,15 +55,13 @@ _MENDED = r"\b(?:previously |formerly )?failing (?:[\w`-]+ ){0,2}(?:tests?|specs
 """Tests that failed before."""
 _VERIFIED = r"(?i)(?:I(?:['’]ve| have)? )?(?:also )?(?:verified|validated|(?:smoke-)?tested)(?: (?:in|on|at|with|against|by|via|that|locally|live|both|end)\b|:)"
 """A verification whose object follows: a denial in it is a part of what was verified."""
-_OBJECT_FAILURES = r"\b(?:for|on|against|about) (?:(?!(?:the|these|those|some|known)\b)[\w/-]+ ){1,7}(?:failures?|errors?)\b(?! (?:in|remain\w*|is|are)\b)"
-"""Failures about which a run asks, behind a preposition."""
-_SETTLED = rf"(?i){_NOTHING_FAILED}|{_OTHERS}|\b{NO_ERRORS}\b|\b(?:\d+|no|zero) (?:\w+ )?(?:skipped|ignored|deselected)\b|\bno (?:[\w-]+ ){{0,5}}remain(?:s|ing)?\b|{_MENDED}|{_OBJECT_FAILURES}"
+_SETTLED = rf"(?i){_NOTHING_FAILED}|{_OTHERS}|\b{NO_ERRORS}\b|\b(?:\d+|no|zero) (?:\w+ )?(?:skipped|ignored|deselected)\b|{_MENDED}"
 """What retracts nothing, though it speaks of failures."""
 _CHECKS = rf"(?i)\b(?:all|every|both) (?:[\w-]+ ){{0,3}}(?:checks?|gates?)\b|^(?:checks|gates)\b|\b(?:pre-?(?:commit|push)|git|commit) hooks?\b|\b(?:checks|gates)(?= {_THEN}(?:pass(?:ed)?|clean|green)\b)"
 _CI_IS = r"(?:(?<!\bfor )\bCI(?:/CD)?\b(?: (?:runs?|checks?|builds?|tests?|status|pipelines?|workflows?|jobs?))?|\bGitHub (?:Actions|checks)\b|\b(?i:pipelines?|workflows?|jobs?|(?:PR|remote|status|required) checks|checks (?:on|of|for) (?:the |this )?(?:PR|pull request))\b)"
 _ON = r"(?: (?:on|for|of) (?:[\w#/.`-]+ ?){1,3}| (?:#?\d+|`[^`\n]*`|\([^()\n]*\)))?"
 """What CI checked."""
-_CI = rf"(?<![:.\-/`]){_CI_IS}(?![/`-]){_ON}(?i:[:,]?(?: (?:is|are|was|has|have|came|went|turned|back|now|all|also|both|again|already|fully|still|been))*)(?:[:—–-]| )+(?i:(?:completed|finished|ended|concluded|with) )*(?i:green|pass(?:ed|es|ing)?|succeeded|success(?:ful(?:ly)?)?|clean)(?={PREDICATE})|{_CI_IS}\W{{1,3}}{_MARK}|{_MARK}\W{{1,3}}{_CI_IS}|\bwith (?:green|passing) {_CI_IS}|\b(?:PR|pull request)\b.{{0,80}}\ball (?:\w+ ){{0,2}}checks (?:\w+ )?(?:green|pass(?:ed|ing)?)\b|\b(?:PR|pull request)(?: #?\d+)?(?: is|['’]s) (?:\w+ )?green\b"
+_CI = rf"(?<![:.\-/`]){_CI_IS}(?![/`-]){_ON}(?i:[:,]?(?: (?:is|are|was|has|have|came|went|turned|back|now|all|also|both|again|already|fully|still|been))*)(?:[:—–-]| )+(?i:(?:completed|finished|ended|concluded|with) )*(?i:green|pass(?:ed|es|ing)?|succeeded|success(?:ful(?:ly)?)?|clean)(?={PREDICATE})|{_CI_IS}\W{{1,3}}{_MARK}"
 """CI of the project's server, with its success."""
 _CLAUSES = r"(?<=[.!?;])\s+|(?<=[.!?][\"”’)])\s+| · |[。！？；\n]|,? (?:but|however|although|aber|mais|pero) |, and (?=(?:then |also |now |I )*(?:re-?)?(?:ran|built|compiled|linted|verified|validated|tested)\b)|\s[—–]\s(?!all |(?:no|0|zero) |(?:also |now |both )?(?:pass|green|clean|succe|exit))"
 _NUMBER = r"(?<![\w.,#/$~^:-])(\d{1,3}(?:,\d{3})+|\d+)(\s*/\s*\1)?(?![A-Za-z\d_/%]|[.,:]\d)"
@@ -64,23 +76,31 @@ _ASIDES = (
     r"|\b(?i:fail(?:s|ed|ing)?|red)\b (?:on |at )?(?i:before|without|previously|first)\b[^,;.)]*"
 )
 """How something ran, in parentheses, what Git shows, and what was wrong before."""
-_ALL_GREEN = r"(?i)\W*(?:and |now )?(?:all|everything)(?: is|['’]s|['’]re| are| looks)?(?: now| still)? (?:(green|pass(?:es|ed|ing)?)|clean)(?:\W*$|[,;:] )|(?:all )?clean\W*(?:$|[,;:—–] )"
+_ALL_GREEN = r"(?i)\W*(?:and |now )?(?:all|everything)(?: is|['’]s|['’]re| are| looks)?(?: now| still)? (?:(green|pass(?:es|ed|ing)?|checks? out)|clean)(?:\W*$|[,;:] )|(?:all )?clean\W*(?:$|[,;:—–] )"
 _RAN = r"(?i)\b(?:re-?)?(?:ran|built|executed)\b"
 _RAN_WELL = (
     rf"(?i)\b(?:ran|runs|executed|executes) (?:\w+ ){{0,2}}(?:cleanly|successfully|{NO_ERRORS})(?={PREDICATE}|\b)"
 )
 """A run without a name, with its success."""
+_DOES_CLEAN = rf"(?i)\b(?:[a-z]+s|built|building)(?: and)? clean(?:ly)?(?={PREDICATE})"
+_FINDS_NONE = rf"(?i)(?:^|, |\breports? ){NO_ERRORS}(?={PREDICATE})"
+_ALL_WELL = rf"(?i)\b(?:all|every|everything|each|both)\b(?: [\w'’-]+){{0,4}}? (?:is |are |now )*(?:\w+ing|work|render|load|run|display|respond|open|function)s? (?:\w+ly )?(?:correctly|perfectly|properly|as expected|{NO_ERRORS})(?={PREDICATE})"
 _RUN_LABEL = r"(?i)(?:tests?|testing|checks?|lint|build): *`[^`\n]*`(?:(?:,| and|;) `[^`\n]*`)*\W*$"
 """A label with nothing but commands behind it."""
+_PURPOSE = r"(?i)(\b(?:verified|validated|tested|checked|(?:re-?)?ran)\b[^,;]*?) to (?:confirm|check|verify|see|ensure|make sure)\b.*"
+"""A verification, and what it was for."""
 _UNDONE = r"[\s>*+\d.)-]*\[ \]"
 _BY_RUN = rf"\b(?:re-?|double-)?(?:confirm|check)ed\b(?=[^`]{{0,80}}? (?:with|via|using|by running) {SPAN})"
 _WITH = r" (?i:with|via|using|by running)\b"
 _SERVER = r"CI|GitHub|PR|(?i:pipeline|workflow|job|checks|pull request)"
 """Words, at least one of which is in every claim about CI."""
-_PASSED = r"(?i)\b(?:both|all|each)(?: (?!the\b)[\w`/.-]+){0,4} pass(?:es|ed)?(?=\W*$|[.,;:!)—]|\s\()|(?<![\w`/.-])(?!(?:two|three|few|more|is|are|was|were|be|been|being|of|the|these|all)\b)[\w`)/.-]+ (?:passes|passed)(?=[^\w`]*(?:$|[.!;:]))"
+_PASSED = r"(?i)\b(?:both|all|each)(?: (?!the\b)[\w`/.-]+){0,4} (?:pass(?:es|ed)?|succeed(?:s|ed)?)(?=\W*$|[.,;:!)—]|\s\()|(?<![\w`/.-])(?!(?:two|three|few|more|is|are|was|were|be|been|being|of|the|these|all)\b)[\w`)/.-]+ (?:passes|passed)(?=[^\w`]*(?:$|[.!;:]))"
 """Success of something without a name among the subjects."""
 _ALONE = (
+    (r"(?i)clean", _DOES_CLEAN),
+    (r"(?i)\b(?:no|zero|0|without)\b", _FINDS_NONE),
     (r"(?i)check", _ONE_CHECK),
+    (r"(?i)\b(?:all|every|each|both)", _ALL_WELL),
     (r"(?i)\b(?:ran|runs|execute[sd])\b", _RAN_WELL),
 )
 """Successes without a subject, each behind a word without which it is none."""
@@ -95,10 +115,10 @@ def claims(text: str, *, named: bool = True) -> frozenset[Kind]:
     text = re.sub(_FIGURE_SPAN, r"\1", text)
     found, own, ran = set[Kind](), frozenset[Kind](), frozenset[Kind]()
     for clause in _clauses(text, spoken):
-        before, own = own or ran, runs_in(clause)
-        ran = _subjects_in(clause) if re.search(_RAN, clause) else frozenset()
         if not named and _checkers().search(clause):
             continue
+        before, own = own or ran, runs_in(clause)
+        ran = _subjects_in(clause) if re.search(_RAN, clause) else frozenset()
         said = set(_claimed(clause, own, spoken))
         found |= said or (before if _is_about_all(clause) else set()) or _of_green(clause) or _of_anything(clause)
         found |= _of_ci(clause)
@@ -107,6 +127,15 @@ def claims(text: str, *, named: bool = True) -> frozenset[Kind]:
 
 def _subjects_in(clause: str) -> frozenset[Kind]:
     return frozenset(kind for kind, subject in _patterns("English").subjects if subject.search(clause))
+
+
+@cache
+def _checkers(*kinds: Kind) -> re.Pattern[str]:
+    """Return a pattern for the names of checkers, of some kinds or of all."""
+    names = sorted(
+        (name for name in checkers() if not kinds or named_kinds([name]) & set(kinds)), key=len, reverse=True
+    )
+    return re.compile(rf"(?<![\w./-])(?:{'|'.join(map(re.escape, names))})(?![\w/-]|\.\w)", re.IGNORECASE)
 
 
 def checkers_claimed(text: str) -> frozenset[str]:
@@ -118,15 +147,6 @@ def checkers_claimed(text: str) -> frozenset[str]:
         if (own := _checkers().findall(clause)) and set(_claimed(clause, runs_in(clause), spoken)) & {"tests", "lint"}:
             found |= {name.lower() for name in own}
     return frozenset(found)
-
-
-@cache
-def _checkers(*kinds: Kind) -> re.Pattern[str]:
-    """Return a pattern for the names of checkers, of some kinds or of all."""
-    names = sorted(
-        (name for name in checkers() if not kinds or named_kinds([name]) & set(kinds)), key=len, reverse=True
-    )
-    return re.compile(rf"(?<![\w./-])(?:{'|'.join(map(re.escape, names))})(?![\w/-]|\.\w)", re.IGNORECASE)
 
 
 def counts_claimed(text: str) -> Iterator[int]:
@@ -145,22 +165,6 @@ def counts_claimed(text: str) -> Iterator[int]:
                     yield int(number[1].replace(",", ""))
 
 
-def commands_claimed(text: str) -> Iterator[str]:
-    """Yield the commands in backquotes that a message says succeeded, if they are checks.
-
-    A list may hold a command of which another clause says that it fails: it is left out.
-    """
-    spoken = spoken_in(text)
-    clauses = list(_clauses(text, spoken))
-    failing = [one.strip("`$ ") for clause in clauses if re.search(_FAILS, clause) for one in re.findall(SPAN, clause)]
-    for clause in clauses:
-        named = runs_in(clause)
-        if named and not {"tests", "lint", "build", "checks"}.isdisjoint(_claimed(clause, named, spoken)):
-            told = any(_patterns(name).success.search(clause) for name in spoken)
-            said = (span.strip("`$ ") for span in re.findall(SPAN, clause) if runs_in(span))
-            yield from (one for one in said if told or not any(runs(bad, one) for bad in failing))
-
-
 def admitted(text: str) -> frozenset[Kind]:
     """Return the kinds of checks that a message itself reports as failing, now or before the work."""
     parts, found = _patterns("English"), set[Kind]()
@@ -168,20 +172,12 @@ def admitted(text: str) -> frozenset[Kind]:
         kinds = runs_in(clause) | _subjects_in(clause)
         if re.search(_BEFORE, clause) and (failures := re.findall(_FAILURES, clause)):
             kinds = kinds if any(not word.lower().startswith("warning") for word in failures) else frozenset({"lint"})
-            found |= kinds | {"checks"}
+            found |= (kinds or frozenset({"lint", "build"})) | {"checks"}
         elif re.search(_FAILS, re.sub(_MENDED, "", clause)) and not any(
             one.search(clause) for one in (parts.success, parts.later[0])
         ):
             found |= kinds | {"checks", "ci"}
     return frozenset(found)
-
-
-def tells_failures(text: str) -> bool:
-    """Return True if a clause says that something fails, such as "Two fail only because ..."."""
-    conditions = _patterns("English").later[0]
-    return any(
-        re.search(_SOME_FAIL, _before([conditions], re.sub(_SETTLED, "", one))) for one in _clauses(text, ["English"])
-    )
 
 
 def assertions(text: str) -> Iterator[str]:
@@ -193,10 +189,19 @@ def assertions(text: str) -> Iterator[str]:
             yield clause
 
 
+def tells_failures(text: str) -> bool:
+    """Return True if a clause says that something fails, such as "Two fail only because ..."."""
+    conditions = _patterns("English").later[0]
+    return any(
+        re.search(_SOME_FAIL, _before([conditions], re.sub(_SETTLED, "", one))) for one in _clauses(text, ["English"])
+    )
+
+
 def _clauses(text: str, spoken: Sequence[str]) -> Iterator[str]:
     reports = {name: _patterns(name).introduces for name in spoken}
     subject = "|".join(part.pattern for name in spoken for _, part in _patterns(name).subjects) or "(?!)"
     subject = rf"(?:{subject})(?={PREDICATE})"
+    text = simplified(text)
     plain = re.sub(_QUOTE, "\n", with_reports_marked(text, reports, subject), flags=re.MULTILINE)
     spans = list[str]()
 
@@ -217,29 +222,34 @@ def _claimed(clause: str, named: frozenset[Kind], spoken: Sequence[str]) -> Iter
     if reported := REPORTED.match(clause):
         spoken, clause = (reported[1],), clause[reported.end() :]
     clause = re.sub(_NO_FAILURES, r"\1passed", re.sub(SPAN, _pathless, clause))
-    words = re.sub(_ASIDES, "", re.sub(LIST_MARKS, "", clause))
+    words = re.sub(_PURPOSE, r"\1", re.sub(_ASIDES, "", re.sub(LIST_MARKS, "", clause)))
     listed = bool(re.match(r"[-*+•|]|\d+[.)]|\w+ed (?!and \w+ed(?: \w+)?\W*$)(?:\d|the|a|all|`|_|\w+ \w)", clause))
     settled = re.sub(_SETTLED, "", words)
     found = set[Kind]()
     for name in spoken:
         parts = _patterns(name)
-        if not (reported or parts.is_named(words) or re.search(_WHOLE, words)) or parts.open.search(
-            _without_asides(settled, parts)
-        ):
+        verifies = clause.startswith("|") and parts.report.search(_about(clause)) is not None
+        about_run = reported or verifies or parts.is_named(words) or re.search(_WHOLE, words)
+        if not about_run or parts.open.search(_without_asides(settled, parts)):
             continue
         said = _before(parts.later, words)
-        success = parts.success.search(said) or (name == "English" and said and _searched(_MARK, _MARKED, clause))
+        success = bool(parts.success.search(said) or (name == "English" and said and _searched(_MARK, _MARKED, clause)))
+        if said and not success and (row := _of_row(clause)):
+            success, said = True, row
+        if success and verifies:
+            found.add("verified")
         given = None if success else _searched(_WITH, _given(name), said)
         alone = reported and re.search(rf"^[^`]*$|`{PREDICATE}[^`]*$", said)
         rest = re.sub(SPAN, "_", said) if alone else ""
         about = said if success else said[given.end() :] if given else rest
-        found |= {kind for kind, subject in parts.subjects if subject.search(about)}
+        end = PREDICATE if alone and not success else ""
+        found |= {kind for kind, subject in parts.subjects if re.search(f"(?i)(?:{subject.pattern}){end}", about)}
         found |= {kind for kind, phrase in parts.phrases if phrase.search(said)} - ({"fixed"} if listed else set())
         if (whole := re.search(_WHOLE, said)) and parts.success.match(said, whole.end()):
             found.add("tests")
         if said and (success or alone if reported else "verified" in found):
             found |= named or (set() if found else {"verified"})
-        elif reported and said and re.search(_MARK, clause):
+        elif reported and said and not found and re.search(_MARK, clause):
             found.add("verified")
     if not found and "English" in spoken and not (english := _patterns("English")).open.search(settled):
         said = _before(english.later, words)
@@ -257,6 +267,26 @@ def _claimed(clause: str, named: frozenset[Kind], spoken: Sequence[str]) -> Iter
     if "English" in spoken and (start := re.match(_VERIFIED, words)) and not _patterns("English").open.search(start[0]):
         found.add("verified")
     yield from sorted(found)
+
+
+def _about(row: str) -> str:
+    """Return the first cell of a row."""
+    return row.strip("| ").split("|")[0].strip()
+
+
+def _of_row(clause: str) -> str:
+    """Return what a row of a table is about if a later cell has a mark, or an empty text.
+
+    The mark stands alone, or before a figure or a success.
+    """
+    about, *cells = clause.strip("| ").split("|") if clause.startswith("|") else [""]
+    short = 0 < len(about.split()) <= _LABEL
+    marked = short and not re.search(_NO_MARK, clause) and any(re.match(_MARKED_CELL, cell) for cell in cells)
+    return about.strip() if marked else ""
+
+
+_LABEL = 4
+"""Words of the longest label of a row."""
 
 
 def _is_about_all(clause: str) -> bool:
@@ -288,7 +318,7 @@ def _of_green(clause: str) -> frozenset[Kind]:
 def _of_anything(clause: str) -> frozenset[Kind]:
     """Return the kind of any run if something without a name among the subjects passed."""
     words, english = re.sub(LIST_MARKS, "", clause), _patterns("English")
-    if not _searched(r"(?i)pass", _PASSED, words) or english.open.search(re.sub(_SETTLED, "", words)):
+    if not _searched(r"(?i)pass|succeed", _PASSED, words) or english.open.search(re.sub(_SETTLED, "", words)):
         return frozenset()
     return frozenset({"verified"}) if re.search(_PASSED, _before(english.later, words)) else frozenset()
 
@@ -345,7 +375,7 @@ class _Patterns:
 
 @cache
 def _patterns(name: str) -> _Patterns:
-    words, (tests, lint) = LANGUAGES[name], _subjects(name)
+    words, (tests, build, lint) = LANGUAGES[name], _subjects(name)
     verified = _compiled(words.verified)
     return _Patterns(
         _compiled(words.open),
@@ -353,17 +383,22 @@ def _patterns(name: str) -> _Patterns:
         _compiled(words.success),
         _compiled(words.report),
         verified,
-        (("tests", _compiled(tests)), ("build", _compiled(words.build)), ("lint", _compiled(lint))),
+        (("tests", _compiled(tests)), ("build", _compiled(build)), ("lint", _compiled(lint))),
         (("build", _compiled(words.builds)), ("verified", verified), ("fixed", _compiled(words.fixed))),
     )
 
 
-def _subjects(name: str) -> tuple[str, str]:
-    """Return the patterns of a language for tests and for linters."""
+def _subjects(name: str) -> tuple[str, str, str]:
+    """Return the patterns of a language for tests, builds and linters.
+
+    Other languages than English also use some English words.
+    """
     words = LANGUAGES[name]
     if name != "English":
-        return words.tests, words.lint
-    return f"{words.tests}|{_checkers('tests').pattern}", f"{words.lint}|{_checkers('lint').pattern}"
+        own = zip((words.tests, words.build, words.lint), LOANWORDS, strict=True)
+        tests, build, lint = (rf"{one}|(?<![a-z])(?:{other})(?![a-z])" for one, other in own)
+        return tests, build, lint
+    return f"{words.tests}|{_checkers('tests').pattern}", words.build, f"{words.lint}|{_checkers('lint').pattern}"
 
 
 def _given(name: str) -> str:
@@ -374,7 +409,7 @@ def _given(name: str) -> str:
 @cache
 def _counted(name: str) -> re.Pattern[str]:
     """Return the pattern of what follows a number of tests: their name, or a success."""
-    tests, _ = _subjects(name)
+    tests, *_ = _subjects(name)
     return _compiled(
         rf"(?: (?:[^\W\d][\w-]* )?| ?[^\x00-\x7f]{{0,2}})(?:{tests})|(?: (?:tests? )?)?(?:{LANGUAGES[name].success}){PREDICATE}"
     )

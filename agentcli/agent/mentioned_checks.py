@@ -7,10 +7,10 @@ repeats a figure of its output.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
-from agentcli.agent.check_commands import EVERY, checkers, kinds_of, named_kinds
+from agentcli.agent.check_commands import checkers, kinds_of, named_kinds
 from agentcli.agent.claims import LIST_MARKS, assertions
 from agentcli.agent.intent import telling_words
 from agentcli.agent.proof import (
@@ -19,7 +19,6 @@ from agentcli.agent.proof import (
     Step,
     changes_code,
     checks_in,
-    commands_of_script,
     has_failed,
     line_of,
     lines_of_failure,
@@ -79,29 +78,6 @@ def mentioned(text: str, steps: Sequence[Step], found: Ledger) -> Mentioned | No
         return Mentioned(whole, False)
     told = not has_failed(last) or _names_code(text, last.exit) or _quotes(text, last)
     return None if told or not any(_is_named(newest, clause) for clause in said) else Mentioned(line_of(newest), True)
-
-
-def replaced(command: str, steps: Sequence[Step], found: Ledger) -> bool:
-    """Return True if only a part of what a check runs, as its script showed, ran since the last edit.
-
-    A check of everything may run it; a word alone may be any script's.
-    """
-    later = list(found.runs)
-    kinds = [kinds_of(line.split()) for line in later]
-    if " " not in command or not any(kinds) or any(one >= EVERY for one in kinds) or _is_run_by(command, later):
-        return False
-    old = (step for step in reversed(steps) if any(_is_run_by(command, [one]) for one in _lines(step)))
-    parts = next(filter(None, (list(commands_of_script(step.output)) for step in old)), [])
-    return not all(_is_run_by(line_of(words), later) for words in parts)
-
-
-def _lines(step: Step) -> Iterator[str]:
-    return map(line_of, checks_in(step.command)) if step.ran and not step.edited else iter(())
-
-
-def _is_run_by(command: str, lines: Iterable[str]) -> bool:
-    """Return True if a command ran with further words, or with fewer, which restrict it less."""
-    return any(runs(command, line) or runs(line, command) for line in lines)
 
 
 def _program(words: Sequence[str]) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from pathlib import PurePath
 from typing import TypeVar
 
@@ -21,6 +20,7 @@ from agentcli.agent.check_commands import (
     kinds_of,
     language_of,
     language_read_by,
+    named_kinds,
     only_reads,
     only_shows,
     programs_of_others,
@@ -85,6 +85,8 @@ class Ledger:
     """The file of that edit."""
     touched: str
     """The file edited after every run, though no check reads it; such as a setting, but no text."""
+    text: str
+    """The text edited last, such as a document, if no command ran in the session."""
     unrun: str
     """The code edited after everything that ran."""
     looked: bool
@@ -93,12 +95,8 @@ class Ledger:
     """True if anything else was run since and did not fail."""
     failed: str
     """The first command that failed since; empty if none did."""
-    ended: str
-    """The last command since that did more than read, if it failed; else empty."""
     tests: int | None = None
     """Tests that the runs count at most, with skipped ones; None if any of the successful ones shows no number."""
-    runs: Mapping[str, bool | None] = field(default_factory=dict)
-    """The commands, with the result of their last run; None if unknown."""
 
 
 def ledger(steps: Iterable[Step]) -> Ledger:
@@ -106,30 +104,30 @@ def ledger(steps: Iterable[Step]) -> Ledger:
     proofs: dict[Kind, Proof] = {}
     checkers: dict[str, Proof] = {}
     counted: dict[str, int | None] = {}
-    runs: dict[str, bool | None] = {}
-    edited, touched, unrun, looked, ran, failed, ended = "", "", "", False, False, "", ""
+    edited, touched, text, unrun, looked, ran, failed = "", "", "", "", False, False, ""
     steps = _lasting([step for step in steps if step.ran or not step.edited])
+    acted = any(step.ran and (step.command or step.told) and step.command != PERSON for step in steps)
     documents = _documents([step.edited for step in steps if step.edited])
     for step in steps[_begin(steps, documents) :]:
         if step.edited and _matters(step.edited) and not _is_document(step.edited, documents):
-            edited, failed, ended = step.edited, "", ""
+            edited, failed = step.edited, ""
             looked, ran = looked and step.comments_only, ran and step.comments_only
             unrun = unrun if step.comments_only or _is_data(step.edited) else step.edited
             proofs, checkers = dict(_kept(proofs, step)), dict(_kept(checkers, step))
             counted = counted if "tests" in proofs else {}
-            runs = runs if proofs or step.comments_only else {}
             continue
-        if step.edited and not _TEXT.search(step.edited):
-            touched = step.edited
+        if step.edited:
+            touched, text = ("" if _TEXT.search(step.edited) else step.edited) or touched, step.edited
         if not step.ran:
             continue
         if not step.edited and _reports(step):
             if has_failed(step):
-                failed, ended = failed or step.command, ended if _only_reads(step) else step.command
+                failed = failed or step.command
             elif _only_reads(step):
                 looked, touched = True, ""
+                unrun = "" if any(map(searches, (words for words, _ in _lines_of(step)))) else unrun
             else:
-                ran, touched, unrun, ended = True, "", "", ""
+                ran, touched, unrun = True, "", ""
         if step.told:
             told = _told(step.output)
             proofs |= told
@@ -137,23 +135,29 @@ def ledger(steps: Iterable[Step]) -> Ledger:
             continue
         for part in _parts(step):
             if part.edits:
-                edited, proofs, checkers, counted, runs = part.edits, {}, {}, {}, {}
-            runs[part.text] = part.passed
+                edited, proofs, checkers, counted = part.edits, {}, {}, {}
             if "tests" in part.kinds and (part.tests is not None or (part.passed and part.text not in counted)):
                 counted[part.text] = part.tests
             for kind in part.kinds:
                 figure = _figure(step.output) if kind == "tests" else ""
                 proof = Proof(part.passed, figure, part.text, language_read_by(part.words))
-                # A run without a known result retracts nothing; a failure of many checks does not say which.
-                retracts = proof.passed is False and (not part.kinds >= EVERY or kind in ("checks", "ci"))
-                if proof.passed or kind not in proofs or retracts:
+                # What did not run retracts nothing; a failure of many checks does not say which.
+                some = not part.kinds >= EVERY or kind in ("checks", "ci")
+                retracts = proof.passed is False and some and not part.missing
+                if (proof.passed and not _shows_less(proof, proofs.get(kind))) or kind not in proofs or retracts:
                     proofs[kind] = proof
                 names = checkers_in(part.words, part.kinds)
                 if proof.passed is not False or (retracts and task(kind) not in names):
                     checkers |= dict.fromkeys(names, proof)
     known = [number for number in counted.values() if number is not None]
     tests = (sum(known) or None) if len(known) == len(counted) else None
-    return Ledger(proofs, checkers, edited, touched, unrun, looked, ran, failed, ended, tests, runs)
+    return Ledger(proofs, checkers, edited, touched, "" if acted else text, unrun, looked, ran, failed, tests)
+
+
+def _shows_less(proof: Proof, earlier: Proof | None) -> bool:
+    """Return True if an earlier success counts more tests, such as that of the whole suite before a commit's hook."""
+    new, old = (re.match(r"[\d,]+", one.figure) if one is not None and one.passed else None for one in (proof, earlier))
+    return new is not None and old is not None and int(new[0].replace(",", "")) < int(old[0].replace(",", ""))
 
 
 def examines(command: str) -> bool:
@@ -197,6 +201,11 @@ def _examines(words: Sequence[str]) -> bool:
 
 def _only_reads(step: Step) -> bool:
     return bool(step.command) and step.command != PERSON and all(only_reads(words) for words, _ in _lines_of(step))
+
+
+def lines_of_failure(output: str) -> Iterator[str]:
+    """Yield the lines of an output that tell of a failure."""
+    return (line for line in output.splitlines() if _FAILED.search(line) or _TROUBLE.search(line))
 
 
 def has_failed(step: Step) -> bool:
@@ -277,6 +286,7 @@ def _begin(steps: Sequence[Step], documents: frozenset[PurePath]) -> int:
         if (
             step.edited
             and not step.comments_only
+            and not _unread(step.edited)
             and _matters(step.edited)
             and not _is_document(step.edited, documents)
         ):
@@ -293,15 +303,36 @@ _Name = TypeVar("_Name", bound=str)
 
 
 def _kept(proofs: Mapping[_Name, Proof], edit: Step) -> Iterator[tuple[_Name, Proof]]:
-    """Yield the proofs that an edit leaves valid: of what only comments changed, or of another language."""
-    language = language_of(edit.edited)
-    for kind, proof in proofs.items():
+    """Yield the proofs that an edit leaves valid: it changed only comments, or what they do not read.
+
+    `proofs` are those of kinds of checks, or of checkers by their names.
+    """
+    language, unread = language_of(edit.edited), _unread(edit.edited)
+    for name, proof in proofs.items():
         other = language and proof.language and language != proof.language
-        if other or (edit.comments_only and kind in _MEANING):
-            yield kind, proof
+        kind = name.removeprefix(task(""))
+        if other or (edit.comments_only and kind in _MEANING) or kind in unread or named_kinds([name]) & unread:
+            yield name, proof
 
 
-_MEANING: frozenset[str] = frozenset(["tests", "build", "task tests", "task build"])
+_APART: Sequence[tuple[re.Pattern[str], frozenset[Kind]]] = (
+    (re.compile(r"(?i)(?:^|[/\\._-])(?:tests?|specs?)[/\\._-]"), frozenset({"build"})),
+    (
+        re.compile(
+            r"(?i)(?:^|[/\\])\.?(?:\w*lint[\w-]*|prettier|biome|ruff|golangci)(?:rc|ignore|\.config|\.(?:jsonc?|ya?ml|toml)$)"
+        ),
+        frozenset(("tests", "build")),
+    ),
+)
+"""Paths of tests and of linters' settings, with the checks that do not read them."""
+
+
+def _unread(path: str) -> frozenset[Kind]:
+    """Return the kinds of checks that do not read a file of the code."""
+    return next((kinds for pattern, kinds in _APART if pattern.search(path)), frozenset())
+
+
+_MEANING: frozenset[str] = frozenset(("tests", "build"))
 """Checks that comments do not change."""
 
 
@@ -313,6 +344,8 @@ class _Part:
     edits: str = ""
     tests: int | None = None
     """Tests that its output counts at most; None if unknown."""
+    missing: bool = False
+    """True if its program is missing."""
 
     @property
     def text(self) -> str:
@@ -366,14 +399,20 @@ def _parts(step: Step) -> Iterator[_Part]:
         passed = None if others and exit is None else _verdict(exit, summary, output)
         if passed:
             kinds |= {kind for words in commands_of_script(output) for kind in kinds_of(words)}
+            kinds |= _named_in(output)
         # Tests that fail were built.
         failing = passed is False and summary is False and "tests" in kinds and words[0] != "gh"
         kinds = kinds & {"tests", "checks"} if failing else kinds
-        yield _Part(words, kinds, passed, edits, _most(output))
+        yield _Part(words, kinds, passed, edits, _most(output), exit == 127)
     if found and not any(kinds_of(words) or _by_hook(words, step.output) for words, _ in found):
         run = next((words for words, _ in found if not only_shows(words)), ())
         if (run or _TEST_SUMMARY.search(printed)) and (summary := _summary(printed)) is not None:
-            yield _Part(run or found[0][0], frozenset({"tests", "checks"}), summary, tests=_most(printed) or 0)
+            kinds = frozenset[Kind](("tests", "checks")) | (_named_in(printed) if summary else frozenset())
+            yield _Part(run or found[0][0], kinds, summary, tests=_most(printed) or 0)
+        elif not has_failed(step) and not _TROUBLE.search(printed):
+            logs = _LOGGED if any(_LOG.search(word) for words, _ in found for word in words) else frozenset[Kind]()
+            if kinds := _named_in(printed) if run else logs:
+                yield _Part(run or found[0][0], kinds, True)
 
 
 _CI_FAILED = r"\b(?:fail\w*|error|timed_out|cancelled|action_required)\b|^X |✗"
@@ -405,6 +444,11 @@ def _result_of_ci(output: str, newest_first: bool) -> bool | None:
 
 _TASK = re.compile(r"(?m)^\[[a-z][\w:./-]*\] ")
 """Name of a task before each line that it prints."""
+_SHOWN = 2000
+"""Characters at the end of an output in which a check names what succeeded."""
+_LOG = re.compile(r"\.(?:log|out|output)$")
+"""The end of a file's name in which a server prints what it rebuilt."""
+_LOGGED: frozenset[Kind] = frozenset(("build", "checks"))
 _SCRIPT = re.compile(r"(?m)^[>$] (.+)$")
 """A command of a script, as npm, yarn, pnpm, bun and mise show it before they run it."""
 
@@ -413,6 +457,11 @@ def commands_of_script(output: str) -> Iterator[list[str]]:
     """Yield the words of each command that a script shows that it ran."""
     for line in _SCRIPT.findall(output):
         yield from (words for words, _ in _commands(line) if "@" not in words[0] and not only_shows(words))
+
+
+def _named_in(output: str) -> frozenset[Kind]:
+    """Return the kinds of checks, other than tests, whose success an output tells at its end."""
+    return (claims(output[-_SHOWN:]) & EVERY) - {"tests"}
 
 
 def _sections(commands: Sequence[Sequence[str]], output: str) -> Sequence[str]:
@@ -588,11 +637,6 @@ _FAILED = re.compile(
     r"Failures: [1-9]|Errors: [1-9]|BUILD FAILED|BUILD FAILURE|Test Suites: \d+ failed|"
     r"^(?:g?make(?:\[\d+\])?: \*\*\* |ERROR task failed|error: (?:recipe|script) \S+ (?:failed|exited)|task: Failed to run task|\s*ELIFECYCLE|npm (?:ERR!|error) Lifecycle script|error Command failed)"
 )
-
-
-def lines_of_failure(output: str) -> Iterator[str]:
-    """Yield the lines of an output that tell of a failure."""
-    return (line for line in output.splitlines() if _FAILED.search(line) or _TROUBLE.search(line))
 
 
 _MAYBE_FAILED = re.compile(r"\b[1-9]\d* errors?\b(?! (?:suppressed|ignored))|✗|✘|✖ [1-9]")

@@ -14,15 +14,13 @@ from agentcli.agent.claims import (
     admitted,
     checkers_claimed,
     claims,
-    commands_claimed,
     counts_claimed,
     tells_failures,
 )
 from agentcli.agent.comment_edits import changes_only_comments
 from agentcli.agent.core import SessionCore
-from agentcli.agent.mentioned_checks import mentioned, replaced
+from agentcli.agent.mentioned_checks import mentioned
 from agentcli.agent.proof import PERSON, Ledger, Proof, Step, ledger
-from agentcli.agent.reported_runs import runs
 from agentcli.core.dataclass import replace
 from agentcli.core.mcp_servers import effective
 from agentcli.core.message import Message, Text, ToolCall, ToolResult, shell_run
@@ -118,7 +116,8 @@ class _Steps:
             paths = [one or two for one, two in _PATCHED.findall(given)] if traits.patches else [given]
             shown = (_shown_path(path, self._cwd) for path in paths)
             diff, done = str(about.get("diff", "")), result.status not in ("error", "denied")
-            edit = Step(comments_only=changes_only_comments(diff), created="--- /dev/null\n" in diff, ran=done)
+            created = "--- /dev/null\n" in diff or about.get("created") is True
+            edit = Step(comments_only=changes_only_comments(diff), created=created, ran=done)
             self.steps += (replace(edit, edited=path) for path in shown)
         elif job := str(about.get("job") or ""):
             self._add_job(job, Step(given, output=result.output, told=traits.behaviour.delegates, ran=ran), about)
@@ -130,6 +129,8 @@ class _Steps:
             self.steps.append(Step(given, about.get("exit_code"), result.output, parts, ran=ran))
         elif traits.subject.kind == "folder":  # a search shows as much as the command of that name
             self.steps.append(Step(call.name, 0, result.output, ran=ran))
+        elif call.name not in self._traits and isinstance(line := call.input.get("command"), str):
+            self.steps.append(Step(line, about.get("exit_code"), result.output, ran=ran))  # another program's shell
         else:  # reading a file again verifies nothing
             self.steps.append(Step(output=result.output, ran=ran and traits.effect not in ("none", "read")))
 
@@ -200,11 +201,6 @@ def _of_claims(text: str, claimed: frozenset[Kind], steps: Sequence[Step], found
     known, named = admitted(text), checkers_claimed(text)
     at_large = claims(text, named=False) if named else claimed
     counted = (proof := found.proofs.get("tests")) is not None and _agrees(text, proof)
-    unproven = known and [
-        one
-        for one in commands_claimed(text)
-        if not any(runs(one, run) for run, passed in found.runs.items() if passed is not False)
-    ]
     shown, open_ = list[str](), list[tuple[str, str]]()
     for kind in sorted(claimed - {"verified", "fixed"}):
         proof = found.proofs.get(kind)
@@ -213,7 +209,7 @@ def _of_claims(text: str, claimed: frozenset[Kind], steps: Sequence[Step], found
             of_kind = (name for name in sorted(named) if kind in named_kinds([name]))
             own = [run for run in map(found.checkers.get, of_kind) if run is not None]
             proof = next((run for run in own if run.passed), next(iter(own), proof))
-        tells = (kind in known and not unproven) or (kind == "tests" and counted)
+        tells = kind in known or (kind == "tests" and counted)
         if proof is not None and (proof.passed or (proof.passed is False and tells)):
             shown.append(_shown(kind, proof, found))
         else:
@@ -222,12 +218,6 @@ def _of_claims(text: str, claimed: frozenset[Kind], steps: Sequence[Step], found
         most = max(counts_claimed(text), default=0)
         if most > found.tests and not _shown_in(most, steps):
             open_.append(_too_many(most, found))
-    if not open_ and found.edited and "reported" not in (proof.command for proof in found.proofs.values()):
-        older = (one for one in commands_claimed(text) if replaced(one, steps, found))
-        open_ += [
-            (f"Says that {one[:_LONGEST]} succeeded; it did not run since {found.edited} changed", "ask for a run")
-            for one in older
-        ]
     told = " ".join(said for said, _ in open_)
     open_ += [
         _of_checker(name, found)
@@ -274,16 +264,19 @@ def _of_word(claimed: frozenset[Kind], found: Ledger) -> Receipt:
     What fails proves a fix too, such as that of an error's text, and no verification, which ends with success.
     """
     if verified := "verified" in claimed:
-        ran = (found.ran and not found.ended) or (found.looked and not found.unrun and not found.failed)
+        ran = found.ran or (found.looked and not found.unrun and not found.failed)
     else:
         ran = found.ran or found.looked or bool(found.failed)
     if ran and not found.touched:
         return Receipt(True, "") if found.edited else NO_RECEIPT
-    if not (edited := ("" if ran else found.edited) or found.touched):
+    if not (
+        edited := ("" if ran else found.edited or (found.text if verified and not found.looked else ""))
+        or found.touched
+    ):
         return NO_RECEIPT
     missing = f"nothing ran since {edited} changed"
     if found.failed and not ran:
-        missing = f"what ran since {edited} changed ({(found.ended or found.failed)[:_LONGEST]}) failed"
+        missing = f"what ran since {edited} changed ({found.failed[:_LONGEST]}) failed"
     if not verified:
         return Receipt(None, f"! Says that it is fixed; {missing}: ask for proof", edited=edited)
     said = f"that it was verified; {missing}"

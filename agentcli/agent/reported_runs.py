@@ -14,13 +14,17 @@ SPAN = r"`[^`\n]+`"
 REPORTED = re.compile(r"\x02(.*?)\x02")
 """Mark before an item of a list of runs, with the language of the words above it."""
 _FENCE = re.compile(r"\s*(?:```|~~~)")
-_ITEM = re.compile(rf"\s*(?:\||(?:[-*+•]|\d+[.)])[\s|]|{SPAN}|$)")
-_NAMED = rf"(?i)[\s*+•|.)\[\]x✅✓✔☑\d-]*(?:(?<=[✅✓✔☑]) ?[^`\n]|(?:[\w./-]+:\**\s+)?(?:(?:re-?)?ran )?{SPAN}|[\d,]+ \w|(?:[\w/-]+ ){{0,3}}(?:%s))"
+_ITEM = re.compile(rf"\s*(?:\||(?:[-*+•]|\d+[.)])[\s|]|[✅✓✔☑]|{SPAN}|$)")
+_NAMED = rf"(?i)[\s*+•|.)\[\]x✅✓✔☑\d-]*(?:(?<=[✅✓✔☑]) ?[^`\n]|(?:[\w./-]+:\**\s+)?(?:(?:re-?)?ran )?{SPAN}|[\d,]+ \w|[^`\n]*[✅✓✔☑]|(?:[\w/-]+ ){{0,3}}(?:%s))"
 _MARKS = "\\s>*#_•|+-"
 _HEAD = re.compile(rf"[{_MARKS}]*(?:\d+[.)])?[{_MARKS}]*((?:[\w'’ ,-]|{SPAN})+?)(?:\*\*|__)?(?::(?:\*\*|__)?(.*)| *$)")
 _HEADING = re.compile(r"\s*(?:#|\*\*|__)")
 _PLAN = re.compile(r"(?im)^\s*#.*\bplan\b|<\w*plan>")
 _PLANNED = re.compile(r"(?i)\b(?:plan|steps?|how|to|next|suggested|recommended|manual\w*|you|your)\b")
+_EXPECTED = re.compile(
+    r"(?i)\W*(?:expected\b|(?:it |you )?should (?:see|show|print)|(?:it|you)(?: will|['’]ll) (?:see|show|print))[^.]*:\W*$"
+)
+"""A line before what somebody else is to see."""
 _COMMAND = re.compile(r"(?!//)[a-z\d./~$@({_]|[A-Z]\w*=")
 _MOST_WORDS = 8
 """Words of the longest line that introduces a list of runs."""
@@ -33,23 +37,45 @@ def with_reports_marked(text: str, reports: Mapping[str, Callable[[str], bool]],
     left out. `reports` tells by language which line introduces a list, `subject` is a pattern for what a run checks.
     """
     kept, listing, fenced = list[str](), "", False
+    text = _unfenced(text)
     named = _NAMED % subject
     planned = _PLAN.search(text) is not None
+    expected = False
     for line in text.splitlines():
+        expected = _EXPECTED.match(line) is not None or (expected and (fenced or _ITEM.match(line) is not None))
         if _FENCE.match(line):
             fenced = not fenced
         elif fenced:
             kept += [_marked(listing, f"`{line.strip()}`")] if listing and line.strip() else []
         elif not planned and (head := _head(line, reports)):
             listing, rest = head
+            if not rest and re.search("[✅✓✔]", line):
+                kept.append(_marked(listing, line))
             kept += [line[: line.rindex(rest)], _marked(listing, rest)] if rest and re.match(named, rest) else [line]
             listing = "" if rest else listing
+        elif expected and _ITEM.match(line):
+            continue
         elif listing and _ITEM.match(line):
             kept.append(_marked(listing, line) if re.match(named, line) else line)
         else:
             listing = ""
             kept.append(line)
     return "\n".join(kept)
+
+
+def _unfenced(text: str) -> str:
+    """Return a text without the fences of its blocks of code if it begins with one, and has little else."""
+    if not _FENCE.match(text):
+        return text
+    inside, fenced, size = 0, False, 0
+    for line in text.splitlines():
+        size += len(line)
+        if _FENCE.match(line):
+            fenced = not fenced
+        elif fenced:
+            inside += len(line)
+    plain = re.sub(rf"(?m)^{_FENCE.pattern}.*$", "", text)
+    return re.sub(r"(?<=\S) +", " ", plain) if 2 * inside > size else text
 
 
 def _head(line: str, reports: Mapping[str, Callable[[str], bool]]) -> tuple[str, str] | None:

@@ -21,6 +21,7 @@ from agentcli.tools.edit import EDIT as EDIT_TOOL
 from agentcli.tools.grep import GREP
 from agentcli.tools.jobs import BASH_OUTPUT
 from agentcli.tools.read import READ
+from agentcli.tools.write import WRITE as WRITE_TOOL
 from tests.agent.open_session import ended, messages, open_session, say_to
 from tests.tables import each_row
 
@@ -30,6 +31,42 @@ GREEN = Step("pytest -q", 0, "14 passed in 0.1s")
 RED = Step("pytest -q", 1, "1 failed, 13 passed in 0.1s")
 TS = Step(edited="src/cart.ts")
 NPM = Step("npm test", 0, "> shop@1.0.0 test\n> xo && ava\n\n5 tests passed")
+
+
+LINT = Step("npm run lint", 0, "83 files checked")
+
+
+@each_row(
+    ("text", "steps", "verified", "line"),
+    [
+        ("`npm run lint` 로 확인을 끝냈습니다.", [LINT, TS], False, "! npm run lint did not run since src/cart.ts changed: ask for a run"),
+        ("Chạy `npm run lint` xong.", [LINT, TS], False, "! npm run lint did not run since src/cart.ts changed: ask for a run"),
+        ("Chạy `npm run lint` xong.", [LINT, TS, Step("python cart.py", 0)], False, "! npm run lint did not run since src/cart.ts changed: ask for a run"),
+        ("Kiểm tra 83 tệp.", [LINT, TS], False, "! npm run lint did not run since src/cart.ts changed: ask for a run"),
+        ("Lint | 5 s", [LINT, TS], False, "! npm run lint did not run since src/cart.ts changed: ask for a run"),
+        ("Running fine under pytest.", [GREEN, EDIT], False, "! pytest -q did not run since src/cart.py changed: ask for a run"),
+        ("Running fine under pytest.", [EDIT, RED], False, "! The last run (pytest -q) failed: ask for a fix"),
+        ("Chạy `npm run lint` xong.", [TS, Step("npm run lint 2>&1 | tail -1", 0, "", (2, 0))], False, "! The last run (npm run lint) failed: ask for a fix"),
+        ("Chạy `npm run lint` xong.", [TS, LINT], None, ""),
+        ("Chạy `npm run lint` xong.", [LINT, DOCS], None, ""),
+        ("Chạy `npm run lint` xong.", [TS, LINT, Step("person", None, "Xong?"), Step("npm run lint", 1)], None, ""),
+        ("`npm run lint` was not run again.", [LINT, TS, Step("python cart.py", 0)], None, ""),
+        ("Running under pytest: 127.", [EDIT, Step("pytest -q", 127)], None, ""),
+        ("`pytest -q`: `NameError: name 'discount' comes later`.", [EDIT, Step("pytest -q", 1, "NameError: name 'discount' is not defined")], None, ""),
+        ("`pytest -q` 12 s.", [EDIT, Step("pytest -q", 1, "NameError: name 'discount' is not defined")], False, "! The last run (pytest -q) failed: ask for a fix"),
+        ("`utils.go` is new.", [EDIT, Step("go test ./...", 1)], None, ""),
+        ("Run `pytest -q` before you merge.", [GREEN, EDIT, Step("python cart.py", 0)], None, ""),
+        ("- `check`: compares the totals.", [TS, Step("./cart.sh check", 0), Step(edited="cart.sh"), Step("./cart.sh", 0)], None, ""),
+        ("Done.", [RED, EDIT], None, "! pytest -q did not run since src/cart.py changed: ask for a run"),
+        ("Done.", [EDIT, RED], None, ""),
+        ("Done.", [EDIT], None, ""),
+    ],
+)  # fmt: skip
+def test_a_check_that_a_message_names_is_no_older_than_the_last_edit(
+    text: str, steps: Sequence[Step], verified: bool | None, line: str
+) -> None:
+    found = receipt(text, steps)
+    assert (found.verified, found.line, bool(found.claim)) == (verified, line, verified is False)
 
 
 @each_row(
@@ -91,14 +128,14 @@ NPM = Step("npm test", 0, "> shop@1.0.0 test\n> xo && ava\n\n5 tests passed")
         ("Ruff and mypy are clean.", [EDIT, Step("ruff check . && mypy src", 0)], True, "Lint: passed, after the last edit"),
         ("Ruff and mypy are clean.", [EDIT, Step("ruff check .", 0)], False, "! Says that mypy succeeded; it did not run since src/cart.py changed: ask for a run"),
         ("mypy is clean.", [EDIT, Step("ruff check .", 0), Step("git diff --check", 0)], False, "! Says that mypy succeeded; it did not run since src/cart.py changed: ask for a run"),
+        ("mypy is clean.", [EDIT, Step("mypy src", 1), Step("ruff check .", 0)], False, "! Says that mypy succeeded; the last run (mypy src) failed: ask for a fix"),
+        ("eslint is clean.", [EDIT, Step("npm run typecheck", 0)], False, "! Says that eslint succeeded; it did not run since src/cart.py changed: ask for a run"),
         ("mypy is clean; ruff was not run.", [EDIT, Step("mypy src", 0), Step("ruff check .", 127)], True, "Lint: passed, after the last edit"),
         ("mypy is clean; ruff was not run.", [EDIT, Step("mypy src | tail -1; ruff check . | tail -1", 0, "Success: no issues found\nbash: line 1: ruff: command not found", (127, 0))], True, "Lint: passed, after the last edit"),
         ("mypy is clean; ruff was not run.", [EDIT, Step("mypy src | tail -1; ruff check . | tail -1", 0, "bash: line 1: mypy: command not found\nbash: line 1: ruff: command not found", (127, 0))], False, "! Says lint is clean; the last run (mypy src) failed: ask for a fix"),
-        ("mypy is clean.", [EDIT, Step("mypy src", 1), Step("ruff check .", 0)], False, "! Says that mypy succeeded; the last run (mypy src) failed: ask for a fix"),
         ("mypy is clean.", [EDIT, Step("mypy src", 2), Step("make lint", 0)], True, "Lint: passed, after the last edit"),
         ("mypy is clean, and so is the linter. Lint is clean.", [EDIT, Step("mypy src", 0), Step("ruff check .", 1)], False, "! Says lint is clean; the last run (ruff check .) failed: ask for a fix"),
         ("Ruff and mypy are clean.", [EDIT, Step("make lint", 0)], True, "Lint: passed, after the last edit"),
-        ("eslint is clean.", [EDIT, Step("npm run typecheck", 0)], False, "! Says that eslint succeeded; it did not run since src/cart.py changed: ask for a run"),
         ("tsc is clean.", [EDIT, Step("npm run typecheck", 0)], True, "Lint: passed, after the last edit"),
         ("Lint is clean.", [EDIT, Step("command -v eslint", 0)], False, "! Says lint is clean; nothing showed it since src/cart.py changed: ask for a run"),
         ("CI is green.", [EDIT, Step("git push", 0)], False, "! Says CI passes; nothing showed it since src/cart.py changed: ask for a run"),
@@ -119,7 +156,7 @@ NPM = Step("npm test", 0, "> shop@1.0.0 test\n> xo && ava\n\n5 tests passed")
         ("42/42 tests passed.", [GREEN], False, "! Says 42 tests pass; at most 14 passed in this session: ask for a run"),
         ("All 42 tests pass.", [EDIT, Step("make test", 0, "2 failed, 40 passed")], False, "! Says 42 tests pass; at most 40 passed since src/cart.py changed: ask for a run"),
         ("42 个测试全部通过。", [EDIT, GREEN], False, "! Says 42 tests pass; at most 14 passed since src/cart.py changed: ask for a run"),
-        ("All 42 tests pass.", [EDIT, GREEN, Step("npx vitest", 0, "Tests  42 passed (42)"), EDIT, GREEN], True, "Tests: 14 passed, after the last edit"),
+        ("All 42 tests pass.", [EDIT, GREEN, Step("npx vitest", 0, "Tests  42 passed (42)"), EDIT, GREEN], True, "Tests: 42 passed, after the last edit"),
         ("All 42 tests pass.", [EDIT, GREEN, Step("cat src/cart.py", 0, "x = 42")], False, "! Says 42 tests pass; at most 14 passed since src/cart.py changed: ask for a run"),
         ("All 14 tests pass.", [EDIT, GREEN], True, "Tests: 14 passed, after the last edit"),
         ("All 3 new tests pass.", [EDIT, GREEN], True, "Tests: 14 passed, after the last edit"),
@@ -152,8 +189,6 @@ NPM = Step("npm test", 0, "> shop@1.0.0 test\n> xo && ava\n\n5 tests passed")
         ("All tests pass.", [EDIT, Step("npm run validate-docs", 0)], False, "! Says the tests pass; none ran since src/cart.py changed: ask for a run"),
         ("All tests pass.", [EDIT, Step("npm run check:all", 0)], True, "Tests: passed, after the last edit"),
         ("All tests pass.", [EDIT, GREEN, Step("cat > probe.js <<'E'\nx\nE\nnode probe.js; rm probe.js", 0)], True, "Tests: 14 passed, after the last edit"),
-        ("Passed: `npm test a`. `npm test` has one pre-existing failure.", [EDIT, Step("npm test", 1, "1 failed")], False, "! Says the tests pass; the last run (npm test) failed: ask for a fix"),
-        ("Passed: `npm test a`. `npm test` has one pre-existing failure.", [EDIT, Step("npm test a", 0), Step("npm test", 1, "1 failed")], True, "Tests: failed, as the message says, after the last edit"),
         ("All tests pass. Three were failing on the existing border.", [EDIT, RED], False, "! Says the tests pass; the last run (pytest -q) failed: ask for a fix"),
         ("All tests pass; it still prints the existing warning.", [EDIT, RED], False, "! Says the tests pass; the last run (pytest -q) failed: ask for a fix"),
         ("All clean, all committed.", [EDIT], False, "! Says that it was verified; nothing ran since src/cart.py changed: ask for proof"),
@@ -164,7 +199,7 @@ NPM = Step("npm test", 0, "> shop@1.0.0 test\n> xo && ava\n\n5 tests passed")
         ("Verified with `bun start`.", [EDIT, Step("bun start", 1)], False, "! Says that it was verified; what ran since src/cart.py changed (bun start) failed: ask for proof"),
         ("Verified with `bun start`.", [EDIT, Step("bun start", 1), Step("bun start", None, "Listening")], True, ""),
         ("Fixed.", [EDIT, Step("bun start --port x", 2, "--port is no number")], True, ""),
-        ("Verified.", [EDIT, Step("bun start", 0), Step("bun load.js", 1)], False, "! Says that it was verified; what ran since src/cart.py changed (bun load.js) failed: ask for proof"),
+        ("Verified.", [EDIT, Step("bun start", 0), Step("bun load.js", 1)], True, ""),
         ("Verified.", [EDIT, Step("bun load.js", 1), Step("bun load.js", 0), Step("cat none", 1)], True, ""),
         ("Fixed.", [EDIT, Step("bun start", 0), Step("bun start --port x", 2, "--port is no number")], True, ""),
         ("Verified.", [EDIT, Step("find src | xargs -n 2 wc -l", 0)], False, "! Says that it was verified; nothing ran since src/cart.py changed: ask for proof"),
@@ -207,9 +242,24 @@ NPM = Step("npm test", 0, "> shop@1.0.0 test\n> xo && ava\n\n5 tests passed")
         ("13 tests pass. One fails only because there is no network.", [EDIT, RED], True, "Tests: failed, as the message says, after the last edit"),
         ("13 tests pass. If one fails, run it again.", [EDIT, RED], False, "! Says the tests pass; the last run (pytest -q) failed: ask for a fix"),
         ("14 tests pass. One fails only because there is no network.", [EDIT, RED], False, "! Says the tests pass; the last run (pytest -q) failed: ask for a fix"),
-        ("`npm test` passes.", [NPM, TS, Step("npx ava | tail -5", 0, "5 tests passed", (0, 0))], False, "! Says that npm test succeeded; it did not run since src/cart.ts changed: ask for a run"),
         ("`npm test` passes.", [NPM, TS, Step("npx xo", 0), Step("npx ava", 0, "5 passed")], True, "Tests: 5 passed, after the last edit"),
         ("`npm test` passes.", [NPM, TS, Step("npm run test", 0, "5 passed")], True, "Tests: 5 passed, after the last edit"),
+        ("No type errors in my file. The existing errors are unrelated.", [EDIT, Step("npm run typecheck", 2)], True, "Lint: failed, as the message says, after the last edit"),
+        ("All tests pass.", [EDIT, GREEN, Step("git commit -m x", 0, "3 passed in 1 s")], True, "Tests: 14 passed, after the last edit"),
+        ("All tests pass.", [EDIT, Step("pytest -q a", 0, "3 passed"), GREEN], True, "Tests: 14 passed, after the last edit"),
+        ("All tests pass.", [EDIT, GREEN, Step("pytest -q a", 1, "3 failed")], False, "! Says the tests pass; the last run (pytest -q a) failed: ask for a fix"),
+        ("It builds.", [EDIT, Step("./scripts/agent.sh", 0, "Build OK")], True, "Build: passed, after the last edit"),
+        ("It builds.", [EDIT, Step("./scripts/agent.sh", 0, "Cart OK")], False, "! Says it builds; nothing showed it since src/cart.py changed: ask for a run"),
+        ("It builds.", [EDIT, Step("tail -5 server.log", 0, "cart runs on port 80")], True, "Build: passed, after the last edit"),
+        ("It builds.", [EDIT, Step("tail -5 server.log", 0, "Error: no cart")], False, "! Says it builds; nothing showed it since src/cart.py changed: ask for a run"),
+        ("It builds.", [EDIT, Step("npm run build", 0), Step(edited="tests/cart.test.ts")], True, "Build: passed, after the last edit"),
+        ("All tests pass.", [EDIT, GREEN, Step(edited="eslint.config.mjs")], True, "Tests: 14 passed, after the last edit"),
+        ("Lint is clean.", [EDIT, Step("make lint", 0), Step(edited="tests/test_cart.py")], False, "! Says lint is clean; nothing showed it since tests/test_cart.py changed: ask for a run"),
+        ("Verified: no use of it is left.", [EDIT, Step("grep", 0, "No matches found")], True, ""),
+        ("Verified: no use of it is left.", [EDIT, Step("cat src/cart.py", 0)], False, "! Says that it was verified; nothing ran since src/cart.py changed: ask for proof"),
+        ("I verified the notes with the tool.", [DOCS], False, "! Says that it was verified; nothing ran since README.md changed: ask for proof"),
+        ("I verified the notes with the tool.", [Step("tool --check", 0), DOCS], None, ""),
+        ("Types are clean.", [EDIT, Step("bunx tsgo --noEmit", 0)], True, "Lint: passed, after the last edit"),
         ("`npm test` passes.", [TS, Step("npx ava", 0, "5 passed")], True, "Tests: 5 passed, after the last edit"),
     ],
 )  # fmt: skip
@@ -220,42 +270,6 @@ def test_a_claim_is_held_against_what_ran_after_the_last_edit(
     assert (found.verified, found.line) == (verified, line)
 
 
-LINT = Step("npm run lint", 0, "83 files checked")
-
-
-@each_row(
-    ("text", "steps", "verified", "line"),
-    [
-        ("`npm run lint` 로 확인을 끝냈습니다.", [LINT, TS], False, "! npm run lint did not run since src/cart.ts changed: ask for a run"),
-        ("Chạy `npm run lint` xong.", [LINT, TS], False, "! npm run lint did not run since src/cart.ts changed: ask for a run"),
-        ("Chạy `npm run lint` xong.", [LINT, TS, Step("python cart.py", 0)], False, "! npm run lint did not run since src/cart.ts changed: ask for a run"),
-        ("Kiểm tra 83 tệp.", [LINT, TS], False, "! npm run lint did not run since src/cart.ts changed: ask for a run"),
-        ("Lint | 5 s", [LINT, TS], False, "! npm run lint did not run since src/cart.ts changed: ask for a run"),
-        ("Running fine under pytest.", [GREEN, EDIT], False, "! pytest -q did not run since src/cart.py changed: ask for a run"),
-        ("Running fine under pytest.", [EDIT, RED], False, "! The last run (pytest -q) failed: ask for a fix"),
-        ("Chạy `npm run lint` xong.", [TS, Step("npm run lint 2>&1 | tail -1", 0, "", (2, 0))], False, "! The last run (npm run lint) failed: ask for a fix"),
-        ("Chạy `npm run lint` xong.", [TS, LINT], None, ""),
-        ("Chạy `npm run lint` xong.", [LINT, DOCS], None, ""),
-        ("Chạy `npm run lint` xong.", [TS, LINT, Step("person", None, "Xong?"), Step("npm run lint", 1)], None, ""),
-        ("`npm run lint` was not run again.", [LINT, TS, Step("python cart.py", 0)], None, ""),
-        ("Running under pytest: 127.", [EDIT, Step("pytest -q", 127)], None, ""),
-        ("`pytest -q`: `NameError: name 'discount' comes later`.", [EDIT, Step("pytest -q", 1, "NameError: name 'discount' is not defined")], None, ""),
-        ("`pytest -q` 12 s.", [EDIT, Step("pytest -q", 1, "NameError: name 'discount' is not defined")], False, "! The last run (pytest -q) failed: ask for a fix"),
-        ("`utils.go` is new.", [EDIT, Step("go test ./...", 1)], None, ""),
-        ("Run `pytest -q` before you merge.", [GREEN, EDIT, Step("python cart.py", 0)], None, ""),
-        ("- `check`: compares the totals.", [TS, Step("./cart.sh check", 0), Step(edited="cart.sh"), Step("./cart.sh", 0)], None, ""),
-        ("Done.", [RED, EDIT], None, "! pytest -q did not run since src/cart.py changed: ask for a run"),
-        ("Done.", [EDIT, RED], None, ""),
-        ("Done.", [EDIT], None, ""),
-    ],
-)  # fmt: skip
-def test_a_check_that_a_message_names_is_no_older_than_the_last_edit(
-    text: str, steps: Sequence[Step], verified: bool | None, line: str
-) -> None:
-    found = receipt(text, steps)
-    assert (found.verified, found.line, bool(found.claim)) == (verified, line, verified is False)
-
-
 @each_row(
     ("reports", "exit", "output"),
     [
@@ -263,6 +277,7 @@ def test_a_check_that_a_message_names_is_no_older_than_the_last_edit(
         (["Background job job-1 (pytest -q) has ended: done. bash_output shows what it printed."], 0, "\n"),
         (["Background job job-1 (x) has ended: failed (exit code 2). bash_output shows what it printed."], 2, "\n"),
         (["Background job job-1 (x) has ended: stopped. bash_output shows what it printed."], None, "\n"),
+        (["<task-notification>\n<task-id>job-1</task-id>\n<summary>It completed (exit code 0)</summary>"], 0, "\n"),
         (["Background job job-2 (x) has ended: done. bash_output shows what it printed."], None, "\nstill running"),
         ([("14 passed", "running", None), ("(nothing new)", "done", 0)], 0, "\n14 passed\n(nothing new)\n"),
     ],
@@ -320,6 +335,20 @@ def test_a_search_shows_as_much_as_the_command_grep() -> None:
     traits = TRAITS | {"grep": GREP.traits}
     ends = [receipt("Verified.", steps(map(recorded, some), traits, Path("/w"))) for some in (edit, [*edit, *search])]
     assert [end.verified for end in ends] == [False, True]
+
+
+def test_a_file_that_an_imported_session_made_and_removed_changes_nothing() -> None:
+    ran = call_of("bash", ToolResult("1", "bash", "success", "14 passed", metadata={"exit_code": 0}), command="pytest")
+    made = call_of("write", ToolResult("1", "write", "success", "", metadata={"created": True}), file_path="probe.py")
+    gone = call_of("bash", ToolResult("1", "bash", "success", "", metadata={"exit_code": 0}), command="rm probe.py")
+    records = map(recorded, [*edit_of("a.py"), *ran, *made, *gone])
+    assert receipt("All tests pass.", steps(records, TRAITS | {"write": WRITE_TOOL.traits}, Path("/w"))).verified
+
+
+def test_a_command_of_another_programs_shell_counts() -> None:
+    ran = call_of("PowerShell", ToolResult("1", "PowerShell", "success", "14 passed"), command="pytest -q")
+    records = map(recorded, [*edit_of("a.py"), *ran])
+    assert receipt("All tests pass.", steps(records, TRAITS, Path("/w"))).verified
 
 
 def test_a_command_that_the_person_ran_counts(tmp_path: Path) -> None:
