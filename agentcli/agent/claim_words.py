@@ -66,12 +66,16 @@ Another noun may not.
 NO_ERRORS = r"(?:no|zero|0|without(?: any)?) (?:(?:new|other|further|remaining|more|lint(?:er|ing)?|type(?:[- ]?check(?:ing|er)?)?|TS|TypeScript|compil\w+|build|test)(?:[/ ]|,? or |,? and ))*(?:errors|issues|warnings|problems|findings|failures|complaints|regressions|violations)"
 """What a linter or compiler finds if it succeeds."""
 _SAYS = r"(?:sa(?:id|ys?)|report(?:s|ed)?|claim(?:s|ed)?|confirm(?:s|ed)?|state[sd]?|mention(?:s|ed)?)"
-LOANWORDS = (r"tests?|pytest|vitest|jest|e2e", r"builds?|compiled?", r"lint|typescript|tsc|type-?check")
+LOANWORDS = (
+    r"tests|test(?! ?[a-z])|pytest|vitest|jest|e2e",
+    r"builds?|compiled?",
+    r"lint|typescript|tsc|type-?check",
+)
 """English words for tests, builds and linters that texts in other languages use."""
 LANGUAGES = {
     "English": Words(
         "test pass green clean succe ✅ ✓ ✔ verif validat fail exit gone longer warning fixed resolved works error issue lint build compil check fine nothing correctly perfectly properly problem complain regress violat typescript suite confirm output",
-        rf"\b(?:tests|specs|suites?|e2e|pytest|vitest|jest|test(?=\W*$|\W*[^\w\s:]|: *(?:[^\w\s]|\d|all |pass|succ|green|OK)| (?:_|[\w:-]+`|(?:{_OF_ITS_OWN})\b))|spec(?= (?:{_OF_ITS_OWN})\b))\b(?!-)",
+        rf"\b(?:tests|specs|suites?|e2e|pytest|vitest|jest|(?:playwright|cypress)(?= (?:now |still )?(?:pass|continues|succeed|(?:is|was|stays) green))|test(?=\W*$|\W*[^\w\s:]|: *(?:[^\w\s]|\d|all |pass|succ|green|OK)| (?:_|[\w:-]+`|(?:{_OF_ITS_OWN})\b))|spec(?= (?:{_OF_ITS_OWN})\b))\b(?!-)",
         r"\b(?:(?:xcode)?builds?|(?:re-?)?compil(?:es?|ed|ing|ation)|building(?= (?:successfully|cleanly|fine)\b)|(?:re)?built(?= (?:[\w./-]+ ){0,3}(?:successfully|cleanly|fine|without)\b))\b(?![- ]time)",
         rf"\b(?:lint(?=\W*$|\W*[^\w\s]| (?:_|[\w:-]+`|(?:{_OF_ITS_OWN}|already|reports?|issues|errors|warnings|checks)\b))|lint(?:er|ers|ed|ing|s)|(?!(?:f|g|c|sp)lint)\w+lint|vet|static analysis|type[- ]?check(?:s|er|ing)?|(?:type|TS)[- ]errors?|types|typescript|format(?:ting)?)\b",
         rf"(?<!-)\b(?:(?:(?<!(?<!continue )(?<!continues )to )(?<!first )(?<!final )(?<!second )pass|passes|passed|(?<!for )(?<!by )(?<!of )(?<!as )(?<!\ba )passing)(?!{OBJECT})|(?:green|clean|(?<!\ba )(?<!\bevery )successful)(?={PREDICATE})|cleanly|succeeds?|succeeded|(?<!\ba )success(?={PREDICATE})|successfully(?={PREDICATE}| (?:built|compiled|passed|ran|run|completed|finished|executed)\b)|OK|exit(?:s|ed|ing)?(?: with)?(?: code| status)?[ :=]+0|checks? out|works(?={PREDICATE})|{NO_ERRORS})\b",
@@ -80,7 +84,7 @@ LANGUAGES = {
         r"n['’]t\b|\b(?:not|never|cannot|except|(?<!\bthe )(?<!\bpreviously )fail(?:s|ed|ing|ures?)?|broken|errors? (?:in|remain)|skipped|unverified|pre-existing|previously|baseline|"
         r"were already|no (?:(?!(?:and|all|errors?|issues?|warnings?)\b)[\w`-]+ ){0,6}(?:tests?|specs?)|(?<!each )(?<!every )one(?= (?:of|(?:[\w-]+ ){0,2}(?:tests?|specs?|suites?|cases?|checks?|pass|fail\w*))\b)|some|most)\b|\b(\d+)(?:\s*/\s*| (?:out )?of )(?!\1\b)\d+[`\s]+(?:tests?|pass\w*)\b",
         r"\b(?:verification|validation)\b|\b(?:checks?|tests?|commands?) (?:\w+ )?(?:run|ran|passed|executed|performed)\b|^(?:I )?(?:re-?)?ran$",
-        r"\b(?:should|would|will|['’]ll|could|might|must|need(?:s|ed)? to|to (?:make|get|see|check|confirm|verify)|ensures?(?! _ pass)|make sure|(?:check|confirm|see) (?:that|whether)|(?<!\w )(?:verify|check|confirm|ensure|see|try|test) (?:it|they|everything|the|if|your|by|with)|until|once|when(?:ever)?|if|unless|before|so that|so the|want|let me|"
+        r"\b(?:should|would|will|['’]ll|could|might|must|need(?:s|ed)? to|to (?:make|get|see|check|confirm|verify)|ensures?(?! _ pass)|make sure|(?:check|confirm|see) (?:that|whether)|(?<!\w )(?:verify|check|confirm|ensure|see|try|test) (?:it|they|everything|the|if|your|by|with)|until|once|when(?:ever)?|if|unless|(?<!to )(?<!than )(?<!as )before(?! (?:the |each |every |that )?(?:commit|push|merge)\b)|so that|so the|so (?=(?-i:[A-Z]))|want|let me|"
         r"waiting|(?<!\bby )running|pending|todo|criteri\w+|(?:next(?: steps?)?|plan|goals?|acceptance|remaining|left)(?=:))\b",
         rf"\b(?:(?<![:.\-])CI|(?:pipelines?|workflows?|jobs?|agents)(?! tests?\b)|agent(?= (?:\w+ ){{0,2}}(?:report|sa[iy]|confirm|found|ran|claim|verif|complet|finish))|GitHub|PR(?! (?:#\d+ )?(?:now|has|is (?:now|up|open))\b)|(?:you|users?|reviewers?|they|docs|documentation|readme|issue|comment|author) (?:have |has |already |also )*{_SAYS})\b",
         r"\b(?:compiles|builds)(?: (?:fine|now|again|cleanly|locally))*(?=\W*$|[.,;)] | and (?:runs|starts|links|passes)\b)(?<!\bthe builds)(?<!\ball builds)(?<!\bthese builds)(?<!\brun builds)",
@@ -90,8 +94,8 @@ LANGUAGES = {
         r"\b(?:\w*tests?|testsuite)\b",
         r"\b(?:build|kompiliert|übersetzt|baut)\b",
         r"\b(?:lint\w*|typprüfung|formatierung)\b",
-        r"\b(?:bestehen|bestanden|grün|(?:laufen|läuft) (?:\w+ )?durch|laufen fehlerfrei|erfolgreich|sauber|fehlerfrei|ohne fehler|durchgelaufen)\b",
-        r"\b(?:geprüft|überprüft|verifiziert|getestet)\b",
+        r"\b(?:bestehen|bestanden|grün|(?:laufen|läuft) (?:\w+ )?durch|laufen fehlerfrei|erfolgreich|sauber|fehlerfrei|ohne (?:fehler|warnungen)|durchgelaufen)\b",
+        r"\b(?:geprüft|überprüft|verifiziert|validiert|getestet)\b",
         r"\b(?:behoben|repariert|funktioniert (?:jetzt|nun|wieder))\b",
         r"\b(?:nicht|kein\w*|außer|fehlgeschlagen|schlägt|schlagen|sollte\w*|würde\w*|wird|werden|wenn|falls|sobald|bevor|bis|damit|müssen|muss)\b",
         r"^(?:überprüfung|prüfung|verifikation|validierung|geprüft|getestet)\W*$",
@@ -101,8 +105,8 @@ LANGUAGES = {
         r"\btests?\b",
         r"\b(?:build|compil\w+|construction)\b",
         r"\b(?:lint\w*|typage|formatage)\b",
-        r"\b(?:passent|passe|passés|réussi\w*|au vert|succès|sans erreurs?|propre)\b",
-        r"\b(?:vérifié\w*|testé\w*)\b",
+        r"\b(?:passent|passe|passés|réussi\w*|au vert|succès|sans (?:aucun\w* )?(?:erreurs?|avertissements?|warnings?)|propre)\b",
+        r"\b(?:vérifié\w*|validé\w*|testé\w*)\b",
         r"\b(?:corrigé\w*|réparé\w*|fonctionne (?:maintenant|à nouveau))\b",
         r"\b(?:ne|n['’]|pas|sauf|échou\w+|devrai\w+|seront|sera|si|quand|lorsque|avant|pour que|afin|doit|doivent)\b",
         r"^(?:vérifications?|validations?|vérifié|testé)\W*$",
@@ -112,30 +116,30 @@ LANGUAGES = {
         r"\b(?:tests?|pruebas)\b",
         r"\b(?:build|compila\w*|compilación)\b",
         r"\b(?:lint\w*|linter|tipos|formato)\b",
-        r"\b(?:pasan|pasa|pasaron|pasado|en verde|éxito|correctamente|sin errores|limpio)\b",
-        r"\b(?:verificad\w+|comprobad\w+|probad\w+|he (?:verificado|comprobado|probado))\b",
+        r"\b(?:pasan|pasa|pasaron|pasado|en verde|éxito|correctamente|sin (?:ning\w+ )?(?:errores|avisos|warnings)|limpio)\b",
+        r"\b(?:verificad\w+|validad\w+|comprobad\w+|probad\w+|he (?:verificado|comprobado|probado))\b",
         r"\b(?:corregid\w+|arreglad\w+|solucionad\w+|ya funciona|funciona ahora)\b",
         r"\b(?:no|excepto|salvo|fall\w+|debería\w*|si|cuando|antes|hasta|para que|debe\w*|pasarán)\b",
-        r"^(?:(?:verific|valid|comprob)aci(?:ón|ones)|verificado|probado)\W*$",
+        r"^(?:(?:verific|valid|comprob)aci(?:ón|ones)|verificado|probado|(?:tests|pruebas) (?:ejecutad|realizad)[ao]s)\W*$",
     ),
     "Portuguese": Words(
-        "passam passa sucesso erros verde limpo verifica valida testad corrigid consertad resolvid funciona",
+        "passam passa sucesso sem erros verde limpo verifica valida testad testes corrigid consertad resolvid funciona",
         r"\b(?:testes?)\b",
         r"\b(?:build|compila\w*|compilação)\b",
         r"\b(?:lint\w*|tipos|formatação)\b",
-        r"\b(?:passam|passa|passaram|passando|verde|sucesso|sem erros|limpo)\b",
-        r"\b(?:verificad\w+|testad\w+)\b",
+        r"\b(?:passam|passa|passaram|passando|verde|sucesso|sem (?:quaisquer |nenhum\w* )?(?:erros|avisos|falhas|warnings)|limpo)\b",
+        r"\b(?:verificad\w+|validad\w+|testad\w+)\b",
         r"\b(?:corrigid\w+|consertad\w+|resolvid\w+|agora funciona)\b",
         r"\b(?:não|exceto|falh\w+|deve\w*|se|quando|antes|até|para que)\b",
-        r"^(?:(?:verific|valid)aç(?:ão|ões)|verificado|testado)\W*$",
+        r"^(?:(?:verific|valid)aç(?:ão|ões)|verificado|testado|testes (?:executados|realizados))\W*$",
     ),
     "Italian": Words(
         "passano superati verd successo errori pulito verific validazion testat corrett risolt funziona",
         r"\btest\b",
         r"\b(?:build|compila\w*)\b",
         r"\b(?:lint\w*|tipi|formattazione)\b",
-        r"\b(?:passano|passa|passati|superati|verdi?|successo|senza errori|pulito)\b",
-        r"\b(?:verificat[oaie]|testat[oaie])\b",
+        r"\b(?:passano|passa|passati|superati|verdi?|successo|senza (?:alcun )?(?:errori|warning|avvisi)|pulito)\b",
+        r"\b(?:verificat[oaie]|validat[oaie]|testat[oaie])\b",
         r"\b(?:corrett[oaie]|risolt\w+|ora funziona)\b",
         r"\b(?:non|tranne|fallisc\w+|fallit\w+|dovrebbe\w*|se|quando|prima|finché|affinché|deve|devono)\b",
         r"^(?:verific(?:a|he)|validazion[ei]|verificato|testato)\W*$",
@@ -196,12 +200,12 @@ LANGUAGES = {
         r"^(?:kết quả )?(?:kiểm tra|xác minh|kiểm thử)\W*$",
     ),
     "Chinese": Words(
-        "通过 成功 错误 全绿 验证 测试 修复 解决 修好 正确 正常",
-        r"(?:单元|集成|回归|所有|全部|\d+ ?(?:个|项)?)[^，,]{0,6}测试|测试(?:用例|套件|都|均|全部|也都)|用例|\btests?\b", r"构建|编译", r"(?:代码|类型|静态|格式)检查|类型|\blint\b", r"通过|成功|无错误|没有错误|全绿", r"已验证|已测试|(?:验证|测试|检查)(?:已|也)?通过|测试过|^全(?:部|都)?[^，,]{0,6}(?:通过|成功|正确|正常)", r"已修复|已解决|修复完成|修好", r"没(?!有?(?:错误|问题))|未|不|失败|应该|如果|除了|之前|以前|先前|上次|需要|将", r"^(?:验证|校验)(?:结果|情况|通过)?\W*$|^\w{0,4}验证$"
+        "通过 成功 完成 错误 全绿 验证 测试 修复 解决 修好 正确 正常",
+        r"(?:单元|集成|回归|所有|全部|\d+ ?(?:个|项)?)[^，,]{0,6}测试|测试(?:用例|套件|都|均|全部|也都)|用例|\btests?\b", r"构建|编译", r"(?:代码|类型|静态|格式)检查|类型|\blint\b", r"通过|成功|无错误|没有错误|全绿", r"已验证|已测试|(?:验证|测试|检查)(?:已|也)?通过|测试过|^全(?:部|都)?[^，,]{0,6}(?:通过|成功|正确|正常)", r"已修复|已解决|修复完成|修好", r"没(?!有?(?:错误|问题))|未|不|失败|应该|如果|除了|之前|以前|先前|上次|需要|将", r"^(?:验证|校验)(?:结果|情况|通过)?\W*$|^\w{0,4}验证$", builds=r"(?:构建|编译|打包)完成"
     ),
     "Japanese": Words(
         "通 パス 成功 合格 エラー グリーン 検証 確認 修正 直し 解決",
-        r"テスト", r"ビルド|コンパイル", r"リント|lint|型チェック", r"通り|通っ|通過|通过|パス|成功|合格|正常|エラーなし|グリーン", r"検証済み|検証しました|確認済み|確認しました|動作確認", r"修正しました|修正済み|直しました|解決しました", r"ません|ない|失敗|はず|もし|場合|除き|前に|以前|前回|既に|必要", r"^(?:動作)?(?:検証|確認)(?:結果|済み|した\w*|しました)?\W*$"
+        r"テスト", r"ビルド|コンパイル", r"リント|lint|型チェック", r"通り|通っ|通過|通过|パス|成功|合格|正常|エラーなし|グリーン", r"検証済み|検証しました|確認済み|確認しました|動作確認", r"修正しました|修正済み|直しました|解決しました", r"ません|ない|失敗|はず|もし|れば|たら|なら|場合|除き|前に|以前|前回|既に|必要", r"^(?:動作)?(?:検証|確認)(?:結果|済み|した\w*|しました)?\W*$"
     ),
     "Korean": Words(
         "통과 성공 오류 검증 확인 수정 해결",

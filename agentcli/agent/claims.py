@@ -57,7 +57,7 @@ _VERIFIED = r"(?i)(?:I(?:['’]ve| have)? )?(?:also )?(?:verified|validated|(?:s
 """A verification whose object follows: a denial in it is a part of what was verified."""
 _SETTLED = rf"(?i){_NOTHING_FAILED}|{_OTHERS}|\b{NO_ERRORS}\b|\b(?:\d+|no|zero) (?:\w+ )?(?:skipped|ignored|deselected)\b|{_MENDED}"
 """What retracts nothing, though it speaks of failures."""
-_CHECKS = rf"(?i)\b(?:all|every|both) (?:[\w-]+ ){{0,3}}(?:checks?|gates?)\b|^(?:checks|gates)\b|\b(?:pre-?(?:commit|push)|git|commit) hooks?\b|\b(?:checks|gates)(?= {_THEN}(?:pass(?:ed)?|clean|green)\b)"
+_CHECKS = rf"(?i)\b(?:all|every|both) (?:[\w-]+ ){{0,3}}(?:checks?|gates?)\b|^(?:checks|gates)\b|\b(?:quality|full) gates?\b|\b(?:pre-?(?:commit|push)|git|commit) hooks?\b|\b(?:checks|gates)(?= {_THEN}(?:pass(?:ed)?|clean|green)\b)"
 _CI_IS = r"(?:(?<!\bfor )\bCI(?:/CD)?\b(?: (?:runs?|checks?|builds?|tests?|status|pipelines?|workflows?|jobs?))?|\bGitHub (?:Actions|checks)\b|\b(?i:pipelines?|workflows?|jobs?|(?:PR|remote|status|required) checks|checks (?:on|of|for) (?:the |this )?(?:PR|pull request))\b)"
 _ON = r"(?: (?:on|for|of) (?:[\w#/.`-]+ ?){1,3}| (?:#?\d+|`[^`\n]*`|\([^()\n]*\)))?"
 """What CI checked."""
