@@ -84,7 +84,7 @@ LANGUAGES = {
         r"n['’]t\b|\b(?:not|never|cannot|except|(?<!\bthe )(?<!\bpreviously )fail(?:s|ed|ing|ures?)?|broken|errors? (?:in|remain)|skipped|unverified|pre-existing|previously|baseline|"
         r"were already|no (?:(?!(?:and|all|errors?|issues?|warnings?)\b)[\w`-]+ ){0,6}(?:tests?|specs?)|(?<!each )(?<!every )one(?= (?:of|(?:[\w-]+ ){0,2}(?:tests?|specs?|suites?|cases?|checks?|pass|fail\w*))\b)|some|most)\b|\b(\d+)(?:\s*/\s*| (?:out )?of )(?!\1\b)\d+[`\s]+(?:tests?|pass\w*)\b",
         r"\b(?:verification|validation)\b|\b(?:checks?|tests?|commands?) (?:\w+ )?(?:run|ran|passed|executed|performed)\b|^(?:I )?(?:re-?)?ran$",
-        r"\b(?:should|would|will|['’]ll|could|might|must|need(?:s|ed)? to|to (?:make|get|see|check|confirm|verify)|ensures?(?! _ pass)|make sure|(?:check|confirm|see) (?:that|whether)|(?<!\w )(?:verify|check|confirm|ensure|see|try|test) (?:it|they|everything|the|if|your|by|with)|until|once|when(?:ever)?|if|unless|(?<!to )(?<!than )(?<!as )before(?! (?:the |each |every |that )?(?:commit|push|merge)\b)|so that|so the|so (?=(?-i:[A-Z]))|want|let me|"
+        r"\b(?:should|would|will|['’]ll|could|might|must|need(?:s|ed)? to|to (?:make|get|see|check|confirm|verify)|ensures?(?! _ pass)|make sure|(?:check|confirm|see) (?:that|whether)|(?<!\w )(?:verify|check|confirm|ensure|see|try|test) (?:it|they|everything|the|if|your|by|with)|until|once|when(?:ever)?|if|unless|(?<!to )(?<!than )(?<!as )before(?! (?:the |each |every |that )?(?:commit(?:ting)?|push(?:ing)?|merg(?:e|ing))\b)|so that|so the|so (?=(?-i:[A-Z]))|want|let me|"
         r"waiting|(?<!\bby )running|pending|todo|criteri\w+|(?:next(?: steps?)?|plan|goals?|acceptance|remaining|left)(?=:))\b",
         rf"\b(?:(?<![:.\-])CI|(?:pipelines?|workflows?|jobs?|agents)(?! tests?\b)|agent(?= (?:\w+ ){{0,2}}(?:report|sa[iy]|confirm|found|ran|claim|verif|complet|finish))|GitHub|PR(?! (?:#\d+ )?(?:now|has|is (?:now|up|open))\b)|(?:you|users?|reviewers?|they|docs|documentation|readme|issue|comment|author) (?:have |has |already |also )*{_SAYS})\b",
         r"\b(?:compiles|builds)(?: (?:fine|now|again|cleanly|locally))*(?=\W*$|[.,;)] | and (?:runs|starts|links|passes)\b)(?<!\bthe builds)(?<!\ball builds)(?<!\bthese builds)(?<!\brun builds)",
@@ -94,7 +94,7 @@ LANGUAGES = {
         r"\b(?:\w*tests?|testsuite)\b",
         r"\b(?:build|kompiliert|übersetzt|baut)\b",
         r"\b(?:lint\w*|typprüfung|formatierung)\b",
-        r"\b(?:bestehen|bestanden|grün|(?:laufen|läuft) (?:\w+ )?durch|laufen fehlerfrei|erfolgreich|sauber|fehlerfrei|ohne (?:fehler|warnungen)|durchgelaufen)\b",
+        r"\b(?:bestehen|bestanden|grün|(?:laufen|läuft) (?:\w+ )?durch|laufen fehlerfrei|erfolgreich|sauber|fehlerfrei|ohne (?:fehler|warnungen)|(?:0|null) fehler|durchgelaufen)\b",
         r"\b(?:geprüft|überprüft|verifiziert|validiert|getestet)\b",
         r"\b(?:behoben|repariert|funktioniert (?:jetzt|nun|wieder))\b",
         r"\b(?:nicht|kein\w*|außer|fehlgeschlagen|schlägt|schlagen|sollte\w*|würde\w*|wird|werden|wenn|falls|sobald|bevor|bis|damit|müssen|muss)\b",
@@ -105,7 +105,7 @@ LANGUAGES = {
         r"\btests?\b",
         r"\b(?:build|compil\w+|construction)\b",
         r"\b(?:lint\w*|typage|formatage)\b",
-        r"\b(?:passent|passe|passés|réussi\w*|au vert|succès|sans (?:aucun\w* )?(?:erreurs?|avertissements?|warnings?)|propre)\b",
+        r"\b(?:passent|passe|passés|réussi\w*|au vert|succès|(?:sans(?: aucun\w*)?|0|zéro|aucune) (?:erreurs?|avertissements?|warnings?)|propre)\b",
         r"\b(?:vérifié\w*|validé\w*|testé\w*)\b",
         r"\b(?:corrigé\w*|réparé\w*|fonctionne (?:maintenant|à nouveau))\b",
         r"\b(?:ne|n['’]|pas|sauf|échou\w+|devrai\w+|seront|sera|si|quand|lorsque|avant|pour que|afin|doit|doivent)\b",
@@ -116,7 +116,7 @@ LANGUAGES = {
         r"\b(?:tests?|pruebas)\b",
         r"\b(?:build|compila\w*|compilación)\b",
         r"\b(?:lint\w*|linter|tipos|formato)\b",
-        r"\b(?:pasan|pasa|pasaron|pasado|en verde|éxito|correctamente|sin (?:ning\w+ )?(?:errores|avisos|warnings)|limpio)\b",
+        r"\b(?:pasan|pasa|pasaron|pasado|en verde|éxito|correctamente|(?:sin(?: ning\w+)?|0|cero) (?:errores|avisos|warnings)|limpio)\b",
         r"\b(?:verificad\w+|validad\w+|comprobad\w+|probad\w+|he (?:verificado|comprobado|probado))\b",
         r"\b(?:corregid\w+|arreglad\w+|solucionad\w+|ya funciona|funciona ahora)\b",
         r"\b(?:no|excepto|salvo|fall\w+|debería\w*|si|cuando|antes|hasta|para que|debe\w*|pasarán)\b",
@@ -127,7 +127,7 @@ LANGUAGES = {
         r"\b(?:testes?)\b",
         r"\b(?:build|compila\w*|compilação)\b",
         r"\b(?:lint\w*|tipos|formatação)\b",
-        r"\b(?:passam|passa|passaram|passando|verde|sucesso|sem (?:quaisquer |nenhum\w* )?(?:erros|avisos|falhas|warnings)|limpo)\b",
+        r"\b(?:passam|passa|passaram|passando|verde|sucesso|(?:sem(?: quaisquer| nenhum\w*)?|0|zero) (?:erros|avisos|falhas|warnings)|limpo)\b",
         r"\b(?:verificad\w+|validad\w+|testad\w+)\b",
         r"\b(?:corrigid\w+|consertad\w+|resolvid\w+|agora funciona)\b",
         r"\b(?:não|exceto|falh\w+|deve\w*|se|quando|antes|até|para que)\b",
@@ -138,7 +138,7 @@ LANGUAGES = {
         r"\btest\b",
         r"\b(?:build|compila\w*)\b",
         r"\b(?:lint\w*|tipi|formattazione)\b",
-        r"\b(?:passano|passa|passati|superati|verdi?|successo|senza (?:alcun )?(?:errori|warning|avvisi)|pulito)\b",
+        r"\b(?:passano|passa|passati|superati|verdi?|successo|(?:senza(?: alcun)?|0|zero) (?:errori|warning|avvisi)|pulito)\b",
         r"\b(?:verificat[oaie]|validat[oaie]|testat[oaie])\b",
         r"\b(?:corrett[oaie]|risolt\w+|ora funziona)\b",
         r"\b(?:non|tranne|fallisc\w+|fallit\w+|dovrebbe\w*|se|quando|prima|finché|affinché|deve|devono)\b",
@@ -149,7 +149,7 @@ LANGUAGES = {
         r"\btests?\b",
         r"\b(?:build|compileert)\b",
         r"\b(?:lint\w*|typecontrole)\b",
-        r"\b(?:slagen|geslaagd|groen|zonder fouten|succesvol)\b",
+        r"\b(?:slagen|geslaagd|groen|zonder fouten|(?:0|geen) fouten|succesvol)\b",
         r"\b(?:geverifieerd|getest|gecontroleerd)\b",
         r"\b(?:opgelost|gerepareerd|werkt (?:nu|weer))\b",
         r"\b(?:niet|geen|behalve|faalt|falen|zou|als|wanneer|voordat|totdat|moet|moeten)\b",
@@ -160,7 +160,7 @@ LANGUAGES = {
         r"\btest(?:y|ów)?\b",
         r"\b(?:build|kompiluje|kompilacja)\b",
         r"\blint\w*\b",
-        r"\b(?:przechodzą|przeszły|zaliczone|zielone|pomyślnie|bez błędów)\b",
+        r"\b(?:przechodzą|przeszły|zaliczone|zielone|pomyślnie|bez błędów|0 błędów)\b",
         r"\b(?:zweryfikowan\w+|przetestowan\w+|sprawdzon\w+)\b",
         r"\b(?:naprawion\w+|poprawion\w+|teraz działa)\b",
         r"\b(?:nie|oprócz|powinn\w+|jeśli|gdy|zanim|aby|musi|muszą)\b",
@@ -171,7 +171,7 @@ LANGUAGES = {
         r"\bтест(?:ы|ов)?\b",
         r"\b(?:сборка|собирается|компилируется|компиляция)\b",
         r"\b(?:линт\w*|типы|проверка типов)\b",
-        r"\b(?:проходят|прошли|пройдены|успешно|зелёные|без ошибок|чисто|проходит|прошла)\b",
+        r"\b(?:проходят|прошли|пройдены|успешно|зелёные|без ошибок|0 ошибок|чисто|проходит|прошла)\b",
         r"\b(?:проверено|проверил\w*|протестирован\w*)\b",
         r"\b(?:исправлен\w*|починен\w*|теперь работает)\b",
         r"\b(?:не|кроме|должн\w+|если|когда|прежде|чтобы|будут|будет)\b",
@@ -193,7 +193,7 @@ LANGUAGES = {
         r"kiểm thử",
         r"biên dịch",
         r"định dạng",
-        r"\b(?:thành công|không (?:có |còn )?lỗi|đều đạt|pass(?:ed)?|hoạt động tốt|sạch|hợp lệ)\b",
+        r"\b(?:thành công|(?:không(?: có| còn)?|0) lỗi|đều đạt|pass(?:ed)?|hoạt động tốt|sạch|hợp lệ)\b",
         r"\bđã (?:kiểm tra|xác minh|kiểm thử|test|verify|validate)\b",
         r"\bđã (?:sửa|khắc phục|fix)\b",
         r"\b(?:không(?! (?:có |còn )?lỗi)|chưa|sẽ|nếu|cần|trước khi|thất bại|nên|phải|để)\b",
@@ -201,15 +201,15 @@ LANGUAGES = {
     ),
     "Chinese": Words(
         "通过 成功 完成 错误 全绿 验证 测试 修复 解决 修好 正确 正常",
-        r"(?:单元|集成|回归|所有|全部|\d+ ?(?:个|项)?)[^，,]{0,6}测试|测试(?:用例|套件|都|均|全部|也都)|用例|\btests?\b", r"构建|编译", r"(?:代码|类型|静态|格式)检查|类型|\blint\b", r"通过|成功|无错误|没有错误|全绿", r"已验证|已测试|(?:验证|测试|检查)(?:已|也)?通过|测试过|^全(?:部|都)?[^，,]{0,6}(?:通过|成功|正确|正常)", r"已修复|已解决|修复完成|修好", r"没(?!有?(?:错误|问题))|未|不|失败|应该|如果|除了|之前|以前|先前|上次|需要|将", r"^(?:验证|校验)(?:结果|情况|通过)?\W*$|^\w{0,4}验证$", builds=r"(?:构建|编译|打包)完成"
+        r"(?:单元|集成|回归|所有|全部|\d+ ?(?:个|项)?)[^，,]{0,6}测试|测试(?:用例|套件|都|均|全部|也都|从|共)|用例|\btests?\b", r"构建|编译", r"(?:代码|类型|静态|格式)检查|类型|\blint\b", r"通过|成功|无错误|没有错误|0 ?个?错误|全绿", r"已验证|已测试|(?:验证|测试|检查)(?:已|也)?通过|测试过|^全(?:部|都)?[^，,]{0,6}(?:通过|成功|正确|正常)", r"已修复|已解决|修复完成|修好", r"没(?!有?(?:错误|问题))|未|不|失败|应该|如果|除了|之前|以前|先前|上次|需要|将", r"^(?:验证|校验)(?:结果|情况|通过)?\W*$|^\w{0,4}验证$", builds=r"(?:构建|编译|打包)完成"
     ),
     "Japanese": Words(
         "通 パス 成功 合格 エラー グリーン 検証 確認 修正 直し 解決",
-        r"テスト", r"ビルド|コンパイル", r"リント|lint|型チェック", r"通り|通っ|通過|通过|パス|成功|合格|正常|エラーなし|グリーン", r"検証済み|検証しました|確認済み|確認しました|動作確認", r"修正しました|修正済み|直しました|解決しました", r"ません|ない|失敗|はず|もし|れば|たら|なら|場合|除き|前に|以前|前回|既に|必要", r"^(?:動作)?(?:検証|確認)(?:結果|済み|した\w*|しました)?\W*$"
+        r"テスト", r"ビルド|コンパイル", r"リント|lint|型チェック", r"通り|通っ|通過|通过|パス|成功|合格|正常|エラーなし|(?:エラー|警告)\D{0,6}0|グリーン", r"検証済み|検証しました|確認済み|確認しました|動作確認", r"修正しました|修正済み|直しました|解決しました", r"ません|ない|失敗|はず|もし|れば|たら|なら|場合|除き|前に|以前|前回|既に|必要", r"^(?:動作)?(?:検証|確認)(?:結果|済み|した\w*|しました)?\W*$"
     ),
     "Korean": Words(
         "통과 성공 오류 검증 확인 수정 해결",
-        r"테스트", r"빌드|컴파일", r"린트|타입", r"통과|성공|오류 없이", r"검증(?:했|됨|완료)|확인(?:했|됨|완료)", r"수정(?:했|됨|완료)|해결(?:했|됨)", r"않|못|실패|해야|면 |제외|전에", r"^(?:검증(?:도|은)?(?: ?(?:결과|완료|내용|했\w*|한 것))?|(?:\w+ )?확인(?:된|한) \w+)\W*$"
+        r"테스트", r"빌드|컴파일", r"린트|타입", r"통과|성공|오류 없이|오류 ?0", r"검증(?:했|됨|완료)|확인(?:했|됨|완료)", r"수정(?:했|됨|완료)|해결(?:했|됨)", r"않|못|실패|해야|면 |제외|전에", r"^(?:검증(?:도|은)?(?: ?(?:결과|완료|내용|했\w*|한 것))?|(?:\w+ )?확인(?:된|한) \w+)\W*$"
     ),
 }  # fmt: skip
 """Each language with its words."""

@@ -396,7 +396,7 @@ def _parts(step: Step) -> Iterator[_Part]:
             exit = None
         # A failure that tests report beside a linter is not the linter's.
         others = tested and summary is False and "tests" not in kinds
-        passed = None if others and exit is None else _verdict(exit, summary, output)
+        passed = summary if exit == _TIMED_OUT else None if others and exit is None else _verdict(exit, summary, output)
         if passed:
             kinds |= {kind for words in commands_of_script(output) for kind in kinds_of(words)}
             kinds |= _named_in(output)
@@ -411,10 +411,17 @@ def _parts(step: Step) -> Iterator[_Part]:
             yield _Part(run or found[0][0], kinds, summary, tests=_most(printed) or 0)
         elif not has_failed(step) and not _TROUBLE.search(printed):
             logs = _LOGGED if any(_LOG.search(word) for words, _ in found for word in words) else frozenset[Kind]()
-            if kinds := _named_in(printed) if run else logs:
+            tests = frozenset[Kind](("tests", "checks")) if _TESTS_INLINE.search(step.command) else frozenset[Kind]()
+            if kinds := (_named_in(printed) | tests) if run else logs:
                 yield _Part(run or found[0][0], kinds, True)
 
 
+_TIMED_OUT = 124
+"""Exit code of `timeout` for a command that did not end: it neither succeeded nor failed."""
+_TESTS_INLINE = re.compile(
+    r"(?s)\b(?:python3?|node|ruby|perl|php|bun|deno)\b[^\n]*?(?: -[a-z]*[ce]\b|<<).*?(?:\bassert\b|print\([^)\n]{0,40}(?i:\btests?\b|测试|テスト|тест))"
+)
+"""A script in a command that tests something."""
 _CI_FAILED = r"\b(?:fail\w*|error|timed_out|cancelled|action_required)\b|^X |✗"
 _CI_RUNS = r"\b(?:pending|in_progress|queued|waiting|requested|expected)\b"
 _CI_PASSED = r"\b(?:success\w*|pass(?:ed|ing)?|succeeded)\b|✓"
