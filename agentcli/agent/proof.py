@@ -411,17 +411,24 @@ def _parts(step: Step) -> Iterator[_Part]:
             yield _Part(run or found[0][0], kinds, summary, tests=_most(printed) or 0)
         elif not has_failed(step) and not _TROUBLE.search(printed):
             logs = _LOGGED if any(_LOG.search(word) for words, _ in found for word in words) else frozenset[Kind]()
-            tests = frozenset[Kind](("tests", "checks")) if _TESTS_INLINE.search(step.command) else frozenset[Kind]()
+            tests = frozenset[Kind](("tests", "checks")) if _tests_inline(step.command) else frozenset[Kind]()
             if kinds := (_named_in(printed) | tests) if run else logs:
                 yield _Part(run or found[0][0], kinds, True)
 
 
 _TIMED_OUT = 124
 """Exit code of `timeout` for a command that did not end: it neither succeeded nor failed."""
-_TESTS_INLINE = re.compile(
-    r"(?s)\b(?:python3?|node|ruby|perl|php|bun|deno)\b[^\n]*?(?: -[a-z]*[ce]\b|<<).*?(?:\bassert\b|print\([^)\n]{0,40}(?i:\btests?\b|测试|テスト|тест))"
-)
-"""A script in a command that tests something."""
+_INLINE = re.compile(r"\b(?:python3?|node|ruby|perl|php|bun|deno)\b[^\n]{0,40}?(?: -[a-z]{0,3}[ce]\b|<<)")
+"""An interpreter with a script in the command."""
+_TESTS = re.compile(r"\bassert\b|print\([^)\n]{0,40}(?i:\btests?\b|测试|テスト|тест)")
+"""A statement that tests, or tells of a test."""
+
+
+def _tests_inline(command: str) -> bool:
+    """Return True for a command with a script that tests something."""
+    return _INLINE.search(command) is not None and _TESTS.search(command) is not None
+
+
 _CI_FAILED = r"\b(?:fail\w*|error|timed_out|cancelled|action_required)\b|^X |✗"
 _CI_RUNS = r"\b(?:pending|in_progress|queued|waiting|requested|expected)\b"
 _CI_PASSED = r"\b(?:success\w*|pass(?:ed|ing)?|succeeded)\b|✓"
