@@ -1,7 +1,6 @@
 """Checks that a message mentions, though their turn does not end with their success.
 
-No word of success is read, so the language hardly matters. The message names a command, its program or its task, or it
-repeats a figure of its output.
+No word of success is read, so the language hardly matters. It is told to the person, and no claim is doubted for it.
 """
 
 from __future__ import annotations
@@ -27,10 +26,6 @@ from agentcli.agent.reported_runs import SPAN, runs, runs_in
 from agentcli.core.dataclass import dataclass
 from agentcli.permissions.shell.programs.known_programs import is_interpreter, word_set
 
-_ALL_OF = r"(?<![\d/.])([2-9]|[1-9]\d+)\s*/\s*\1(?![\d/.])"
-"""All of so many."""
-_FIGURE = r"(?<![\w.,#/$~^:-])\d[\d,]*\d(?![\w%/]|[.,:]\d)"
-"""A number of at least two digits: no part of a name, a version, a date or a time."""
 _PLAIN = r"[A-Za-z]+"
 """A word that any text may contain."""
 _ADVICE = rf"(?i){LIST_MARKS}(?:(?:to|for|then|now|next|please|or|and) (?:[\w-]+ ){{0,4}}?,? ?)?(?:re-?)?(?:run|use|execute|try|call) "
@@ -46,8 +41,6 @@ class Mentioned:
     command: str
     failed: bool
     """True if it failed after the last edit; False if an edit followed it."""
-    sure: bool = True
-    """False if the message does not mention it."""
 
 
 def mentioned(text: str, steps: Sequence[Step], found: Ledger) -> Mentioned | None:
@@ -71,8 +64,7 @@ def mentioned(text: str, steps: Sequence[Step], found: Ledger) -> Mentioned | No
     said, (last, newest) = [one for one in assertions(text) if not re.match(_ADVICE, one)], ran[-1]
     old = [words for _, words in ran if (kinds_of(words) - {"checks"} or {"checks"}).isdisjoint(found.proofs)]
     if not (found.proofs or found.ran or found.failed):
-        named = any(_is_named(words, clause) or _is_label(words, clause) for words in old for clause in said)
-        return Mentioned(line_of(newest), False, named or _repeats(said, [step.output for step, _ in ran]))
+        return Mentioned(line_of(newest), False)
     spans = [span.strip("`$ ") for clause in said for span in re.findall(SPAN, clause) if runs_in(span)]
     if whole := next((line for line in map(line_of, reversed(old)) if any(runs(span, line) for span in spans)), ""):
         return Mentioned(whole, False)
@@ -102,22 +94,6 @@ def _is_named(words: Sequence[str], clause: str) -> bool:
         if re.search(whole, code) or (telling and re.search(whole, rest)):
             return True
     return False
-
-
-def _is_label(words: Sequence[str], clause: str) -> bool:
-    """Return True if a clause begins with a name of a check and a separator, as in a table."""
-    names = "|".join(map(re.escape, _names(words)))
-    return (
-        bool(names)
-        and re.match(rf"(?i){LIST_MARKS}(?:[\w-]+ ){{0,2}}(?:{names})\w*\b[^.]{{0,30}}?[:|—–-]", clause) is not None
-    )
-
-
-def _repeats(said: Sequence[str], outputs: Sequence[str]) -> bool:
-    """Return True if a message says all of so many, or repeats a figure of an output."""
-    figures = {figure for clause in said for figure in re.findall(_FIGURE, clause)}
-    printed = {figure for output in outputs for figure in re.findall(r"\d[\d,]*\d", output)} if figures else set()
-    return not figures.isdisjoint(printed) or any(re.search(_ALL_OF, clause) for clause in said)
 
 
 def _names_code(text: str, code: int | None) -> bool:

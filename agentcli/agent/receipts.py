@@ -191,8 +191,7 @@ def _of_mentioned(text: str, steps: Sequence[Step], found: Ledger) -> Receipt:
     else:
         fact, ask = f"{run} did not run since {found.edited} changed", "ask for a run"
     line = f"! {fact[0].upper()}{fact[1:]}: {ask}" if check.failed else f"! {fact}: {ask}"
-    claim = f"Your message speaks of a check, but {fact}" if check.sure else ""
-    return Receipt(False if check.sure else None, line, claim, edited=found.edited)
+    return Receipt(None, line, edited=found.edited)
 
 
 def _of_claims(text: str, claimed: frozenset[Kind], steps: Sequence[Step], found: Ledger) -> Receipt:
