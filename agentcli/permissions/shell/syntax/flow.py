@@ -363,7 +363,7 @@ class _Follower:
             return state
         if value is not None and value.type in ("command_substitution", "string", "concatenation", "array"):
             self._children(value, state, depth)
-        values = self._values(value, state, depth) if value is not None else ("",)
+        values = (self._values(value, state, depth) if value is not None else ()) or ("",)
         self._prompt({source_of(name): values[0]}, state, depth)
         adds = any(child.type == "+=" for child in node.children)
         return self._bound(state, source_of(name), (UNKNOWN,) if adds else values)
@@ -481,7 +481,7 @@ class _Follower:
                 name, value = child.child_by_field_name("name"), child.child_by_field_name("value")
                 found = self._values(value, state, depth) if value is not None else ("",)
                 if name is not None:
-                    own[source_of(name)] = found[0] if len(found) == 1 or not self.sure else UNKNOWN
+                    own[source_of(name)] = "".join(found[:1]) if len(found) < 2 or not self.sure else UNKNOWN
             elif child.type == "herestring_redirect":
                 script = "\n".join(self._values(child.children[-1], state, depth))
                 state = replace(state, fed=tuple(script.split("\n")))

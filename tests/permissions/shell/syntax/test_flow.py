@@ -627,6 +627,8 @@ FOLLOWED = {
     "cat list | xargs rm": ["cat list", "xargs rm", "xargs: rm *unknown*"],
     "seq 3 | xargs rm": ["seq 3", "xargs rm", "xargs: rm x*any*"],
     "yes | rm x": ["yes", "rm x"],
+    "a=(); rm x": ["rm x"],
+    "a=() rm x": ["rm x with a="],
     "echo x | tee y | rm z": ["echo x", "tee y", "rm z"],
     "echo a; echo b | xargs rm": ["echo a", "echo b", "xargs rm", "xargs: rm b"],
     'f() { set -- x; rm $1 "$*"; }; f a b': ["set -- x", "rm *unknown* *unknown*"],
