@@ -243,7 +243,10 @@ def _claimed(clause: str, named: frozenset[Kind], spoken: Sequence[str]) -> Iter
         rest = re.sub(SPAN, "_", said) if alone else ""
         about = said if success else said[given.end() :] if given else rest
         end = PREDICATE if alone and not success else ""
-        found |= {kind for kind, subject in parts.subjects if re.search(f"(?i)(?:{subject.pattern}){end}", about)}
+        ends = re.compile(end)
+        found |= {
+            kind for kind, one in parts.subjects if any(ends.match(about, at.end()) for at in one.finditer(about))
+        }
         found |= {kind for kind, phrase in parts.phrases if phrase.search(said)} - ({"fixed"} if listed else set())
         if (whole := re.search(_WHOLE, said)) and parts.success.match(said, whole.end()):
             found.add("tests")
@@ -279,10 +282,10 @@ def _of_row(clause: str) -> str:
 
     The mark stands alone, or before a figure or a success.
     """
-    about, *cells = clause.strip("| ").split("|") if clause.startswith("|") else [""]
-    short = 0 < len(about.split()) <= _LABEL
-    marked = short and not re.search(_NO_MARK, clause) and any(re.match(_MARKED_CELL, cell) for cell in cells)
-    return about.strip() if marked else ""
+    about = _about(clause) if clause.startswith("|") else ""
+    if not 0 < len(about.split()) <= _LABEL or re.search(_NO_MARK, clause):
+        return ""
+    return about if any(re.match(_MARKED_CELL, cell) for cell in clause.strip("| ").split("|")[1:]) else ""
 
 
 _LABEL = 4

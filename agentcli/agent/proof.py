@@ -402,20 +402,22 @@ def _parts(step: Step) -> Iterator[_Part]:
             kinds |= _named_in(output)
         # Tests that fail were built.
         failing = passed is False and summary is False and "tests" in kinds and words[0] != "gh"
-        kinds = kinds & {"tests", "checks"} if failing else kinds
+        kinds = kinds & _OF_TESTS if failing else kinds
         yield _Part(words, kinds, passed, edits, _most(output), exit == 127)
     if found and not any(kinds_of(words) or _by_hook(words, step.output) for words, _ in found):
         run = next((words for words, _ in found if not only_shows(words)), ())
         if (run or _TEST_SUMMARY.search(printed)) and (summary := _summary(printed)) is not None:
-            kinds = frozenset[Kind](("tests", "checks")) | (_named_in(printed) if summary else frozenset())
+            kinds = _OF_TESTS | (_named_in(printed) if summary else frozenset())
             yield _Part(run or found[0][0], kinds, summary, tests=_most(printed) or 0)
         elif not has_failed(step) and not _TROUBLE.search(printed):
             logs = _LOGGED if any(_LOG.search(word) for words, _ in found for word in words) else frozenset[Kind]()
-            tests = frozenset[Kind](("tests", "checks")) if _tests_inline(step.command) else frozenset[Kind]()
+            tests = _OF_TESTS if _tests_inline(step.command) else frozenset[Kind]()
             if kinds := (_named_in(printed) | tests) if run else logs:
                 yield _Part(run or found[0][0], kinds, True)
 
 
+_OF_TESTS: frozenset[Kind] = frozenset(("tests", "checks"))
+"""What a run of tests shows."""
 _TIMED_OUT = 124
 """Exit code of `timeout` for a command that did not end: it neither succeeded nor failed."""
 _INLINE = re.compile(r"\b(?:python3?|node|ruby|perl|php|bun|deno)\b[^\n]{0,40}?(?: -[a-z]{0,3}[ce]\b|<<)")

@@ -223,9 +223,11 @@ def _opening(
 
         read = nature.line or (nature.path if not nature.changes else None)
         found = offered_to_open(read, workspace) if read is not None else ()
+        if not found:
+            return ()
         wider = rules + proposed_rules(found)
         opened, seen = paths_opened(wider.allow, workspace), paths_shown(wider.allow, workspace.home)
-        if not found or len(opened) <= len(workspace.opened()):
+        if len(opened) <= len(workspace.opened()):
             return ()
         place = replace(workspace, opened=lambda: opened, shown=lambda: (*workspace.shown(), *seen))
         return found if decide(call, tools, wider, mode, place).decision == "allow" else ()

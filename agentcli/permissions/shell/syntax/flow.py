@@ -363,7 +363,7 @@ class _Follower:
             return state
         if value is not None and value.type in ("command_substitution", "string", "concatenation", "array"):
             self._children(value, state, depth)
-        values = (self._values(value, state, depth) if value is not None else ()) or ("",)
+        values = self._given(value, state, depth)
         self._prompt({source_of(name): values[0]}, state, depth)
         adds = any(child.type == "+=" for child in node.children)
         return self._bound(state, source_of(name), (UNKNOWN,) if adds else values)
@@ -448,6 +448,10 @@ class _Follower:
     def _values(self, node: Node, state: State, depth: int) -> Values:
         return word_values(node, state.variables, lambda inner: self._output(inner, state, depth))
 
+    def _given(self, node: Node | None, state: State, depth: int) -> Values:
+        """Return the values of an assignment: an empty text for none, and for an empty array."""
+        return (self._values(node, state, depth) if node is not None else ()) or ("",)
+
     def _output(self, node: Node, state: State, depth: int) -> Values | None:
         """Return the names that the commands in `$(…)` or `<(…)` print, or None if they are unknown."""
         inner = _Follower(self.workspace, self._steps, sure=self.sure)
@@ -479,9 +483,9 @@ class _Follower:
         for child in (*node.children, *more):
             if child.type == "variable_assignment":
                 name, value = child.child_by_field_name("name"), child.child_by_field_name("value")
-                found = self._values(value, state, depth) if value is not None else ("",)
+                found = self._given(value, state, depth)
                 if name is not None:
-                    own[source_of(name)] = "".join(found[:1]) if len(found) < 2 or not self.sure else UNKNOWN
+                    own[source_of(name)] = found[0] if len(found) == 1 or not self.sure else UNKNOWN
             elif child.type == "herestring_redirect":
                 script = "\n".join(self._values(child.children[-1], state, depth))
                 state = replace(state, fed=tuple(script.split("\n")))
